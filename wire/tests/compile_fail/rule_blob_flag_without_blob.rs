@@ -1,0 +1,27 @@
+//! The flag of blobs on a row whose payload owns none.
+
+runahead_wire::payload! {
+    /// A payload.
+    pub struct Plain: 8 {
+        /// Elements.
+        count: u32,
+        /// A number.
+        number: u32,
+    }
+
+    /// A payload with a blob.
+    pub struct Carrier: 24 {
+        /// Bytes.
+        bytes: runahead_wire::BlobRef,
+    }
+}
+
+runahead_wire::catalogue! {
+    /// A catalogue.
+    pub trait Tiny, "tiny", revision 1;
+
+    /// A row.
+    1 First = first(Plain) Verb None [BLOB];
+}
+
+fn main() {}

@@ -1,0 +1,29 @@
+//! Two rows that changed places.
+
+runahead_wire::payload! {
+    /// A payload.
+    pub struct Plain: 8 {
+        /// Elements.
+        count: u32,
+        /// A number.
+        number: u32,
+    }
+
+    /// A payload with a blob.
+    pub struct Carrier: 24 {
+        /// Bytes.
+        bytes: runahead_wire::BlobRef,
+    }
+}
+
+runahead_wire::catalogue! {
+    /// A catalogue.
+    pub trait Tiny, "tiny", revision 1;
+
+    /// A row.
+    2 First = first(Plain) Verb None [];
+    /// A row.
+    1 Second = second(Plain) Verb None [];
+}
+
+fn main() {}
