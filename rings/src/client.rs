@@ -1,0 +1,88 @@
+//! The client's halves: what each is made of.
+//!
+//! The client produces records and stage bytes, consumes events and answers, and reads watermarks. Each
+//! constructor takes the client's own page, the server's, and the region that the half works on.
+
+use crate::{
+    consumer::{CopyOut, InPlace},
+    doorbell::{Liveness, Ringer, Waiter},
+    memory::Region,
+    page::{ClientPage, ServerPage, Start},
+    producer::Producer,
+    record::{max_event, max_record},
+    reply::ReplyClient,
+    stage::StageWriter,
+    watermark::WatermarkReader,
+};
+
+/// The producer of the command ring.
+///
+/// # Safety
+/// For `'a` it is the only one on `region` and on `own`, no other code of this process writes the region, and
+/// every reading half over it is made of these same pages.
+#[must_use]
+pub unsafe fn commands<'a>(own: &'a ClientPage, server: &'a ServerPage, region: Region<'a>) -> Producer<'a> {
+    // SAFETY: this function's contract.
+    unsafe { Producer::new(region, &own.command.0, &server.command.0, "Cmd", max_record(region.len())) }
+}
+
+/// The writer of the stage.
+///
+/// # Safety
+/// For `'a` it is the only one on `region` and on `own`, no other code of this process writes the region, and
+/// every reading half over it is made of these same pages.
+#[must_use]
+pub unsafe fn stage<'a>(own: &'a ClientPage, region: Region<'a>) -> StageWriter<'a> {
+    // SAFETY: this function's contract.
+    unsafe { StageWriter::new(region, &own.command.0) }
+}
+
+/// The consumer of events, for a server in the same trust domain.
+///
+/// # Safety
+/// For `'a` it is the only consumer of these events, and the server leaves what it has published alone.
+#[must_use]
+pub unsafe fn events_in_place<'a>(
+    own: &'a ClientPage,
+    server: &'a ServerPage,
+    region: Region<'a>,
+) -> InPlace<'a> {
+    // SAFETY: this function's contract.
+    unsafe { InPlace::new(region, &own.event.0, &server.event.0, "Event", max_event(region.len())) }
+}
+
+/// The consumer of events, for a server that may be hostile. `scratch` holds one event: a quarter of the ring,
+/// or less, and then larger events are refused.
+#[must_use]
+pub fn events_copied<'a>(
+    own: &'a ClientPage,
+    server: &'a ServerPage,
+    region: Region<'a>,
+    scratch: &'a mut [u64],
+) -> CopyOut<'a> {
+    CopyOut::new(region, &own.event.0, &server.event.0, "Event", max_event(region.len()), scratch)
+}
+
+/// The reply space. `used` is its bookkeeping, [`ReplyClient::bookkeeping`] words.
+#[must_use]
+pub fn replies<'a>(region: Region<'a>, used: &'a mut [u64]) -> ReplyClient<'a> {
+    ReplyClient::new(region, used)
+}
+
+/// The watermarks.
+#[must_use]
+pub const fn watermarks(server: &ServerPage, start: Start) -> WatermarkReader<'_> {
+    WatermarkReader::new(&server.watermarks.0, start.ordinal)
+}
+
+/// Waits for the server.
+#[must_use]
+pub const fn waiter<'a>(own: &'a ClientPage, server: &'a ServerPage, alive: &'a Liveness) -> Waiter<'a> {
+    Waiter::new(&own.park.0, &server.bell.0, alive)
+}
+
+/// Rings the server.
+#[must_use]
+pub const fn ringer<'a>(own: &'a ClientPage, server: &'a ServerPage) -> Ringer<'a> {
+    Ringer::new(&own.bell.0, &server.park.0)
+}
