@@ -1,0 +1,116 @@
+//! `bench codec`: what a record costs to encode, and to copy out, decode and dispatch.
+
+use std::{convert::Infallible, hint::black_box, time::Instant};
+
+use runahead_wire::{BlobRef, Bulk, Row, Sink, pipe};
+
+use crate::{
+    instructions::{Function, dispatch_draws, draw, encode_draw},
+    ours::Session,
+    report::{Case, Goal, Report},
+    work::{median, pin},
+};
+
+/// A pipe that does nothing but count its calls.
+pub type Empty = pipe::Encoder<Count>;
+
+/// The sink behind [`Empty`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count {
+    pub calls: u64,
+}
+
+impl Sink for Count {
+    type Error = Infallible;
+
+    #[inline(always)]
+    fn stage(&mut self, bulk: Bulk<'_>) -> Result<BlobRef, Infallible> {
+        black_box(bulk.len());
+        Ok(BlobRef::NONE)
+    }
+
+    #[inline(always)]
+    fn record<'a, R: Row<'a>>(&mut self, _row: &R) -> Result<(), Infallible> {
+        self.calls += 1;
+        Ok(())
+    }
+}
+
+const INSTRUCTIONS: &str = "codec: instructions";
+const TIME: &str = "codec: time";
+
+pub fn run(report: &mut Report, rounds: usize) -> Result<(), String> {
+    if report.wants(INSTRUCTIONS) {
+        instructions(report)?;
+    }
+    if report.wants(TIME) {
+        time(report, rounds);
+    }
+    Ok(())
+}
+
+fn instructions(report: &mut Report) -> Result<(), String> {
+    let case = Case {
+        bench: INSTRUCTIONS,
+        case: "",
+        value: 0.0,
+        unit: "instr",
+        against: "",
+        ratio: 0.0,
+        goal: Goal::None,
+    };
+    for (name, function, goal) in [
+        ("DrawVbo, encode and commit", Function::EncodeDraw, Goal::AtMost(60.0)),
+        ("DrawVbo, copy out, decode, dispatch", Function::DispatchDraws, Goal::AtMost(120.0)),
+        ("80-byte record, push", Function::PushRecord, Goal::None),
+        ("80-byte record, take in place", Function::TakeInPlace, Goal::None),
+        ("80-byte record, take a copy", Function::TakeCopies, Goal::None),
+    ] {
+        report.add(&Case { case: name, value: function.count()?, goal, ..case });
+    }
+    Ok(())
+}
+
+/// One thread, a ring that stays in the cache: the code alone.
+fn time(report: &mut Report, rounds: usize) {
+    const DRAWS: u64 = 10_000;
+    const LAPS: u64 = 20;
+    pin(0);
+    let session = Session::new(1 << 20);
+    let (info, ranges) = draw();
+    let mut producer = session.commands();
+    let mut scratch = vec![0; 1 << 16];
+    let mut consumer = session.commands_copied(&mut scratch);
+    let (mut encoding, mut dispatching) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let (mut encode, mut dispatch) = (0.0, 0.0);
+        for _ in 0..LAPS {
+            let start = Instant::now();
+            for _ in 0..DRAWS {
+                encode_draw(&mut producer, black_box(&info), black_box(&ranges));
+            }
+            producer.publish();
+            encode += start.elapsed().as_secs_f64();
+            let (start, mut pipe) = (Instant::now(), Empty::default());
+            dispatch_draws(&mut consumer, &mut pipe);
+            dispatch += start.elapsed().as_secs_f64();
+            assert!(pipe.0.calls == DRAWS, "{} of {DRAWS} draws arrived", pipe.0.calls);
+        }
+        encoding.push(encode * 1e9 / (DRAWS * LAPS) as f64);
+        dispatching.push(dispatch * 1e9 / (DRAWS * LAPS) as f64);
+    }
+    for (name, values) in [
+        ("DrawVbo, encode and commit", &mut encoding),
+        ("DrawVbo, copy out, decode, dispatch", &mut dispatching),
+    ] {
+        report.add(&Case {
+            bench: TIME,
+            case: name,
+            value: median(values),
+            unit: "ns",
+            against: "",
+            ratio: 0.0,
+            goal: Goal::None,
+        });
+    }
+}
