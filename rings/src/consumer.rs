@@ -108,8 +108,10 @@ impl<'a> Tap<'a> {
     }
 
     /// Gives the room of all records read so far back to the producer.
-    #[cold]
-    #[inline(never)]
+    ///
+    /// In line, since a consumer that polls a dry ring comes by each time: as a call it made the round trip of a
+    /// record and an event half as long again (900 instead of 600 ns).
+    #[inline(always)]
     fn release(&mut self) {
         if self.released == self.tail() {
             return;
@@ -193,10 +195,9 @@ impl<'a> Tap<'a> {
                 return Err(self.fail(Fault::Corrupt { place: self.ring, field: "Size" }));
             }
             let found = Found { at: self.at, size, header };
-            // Only what is published: a line that is pulled over before it is written has to go back first.
-            if self.left > prefetch::REACH {
-                prefetch::for_read(self.region.at(self.at).as_ptr());
-            }
+            // Also past what is published. A consumer that has caught up pays for it (its producer fetches the
+            // lines back), but one that lags, as it does under load, reads a quarter faster.
+            prefetch::for_read(self.region.at(self.at).as_ptr());
             #[cfg(runahead_loom)]
             {
                 self.last = (self.at, size);

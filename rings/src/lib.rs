@@ -27,8 +27,8 @@
 //! | server | the answer's bytes, its status word (release), [`Ringer::ring`] |
 //! | server | last use of stage bytes up to N, retired N (release), [`Ringer::ring`] |
 //!
-//! Every protocol here has a model in `tests/loom`, and the defects of [`mutant::Mutant`] that the model is
-//! shown to catch.
+//! Every protocol here has a model in `tests/loom`, and seeded defects (the `mutant` module) that the model is shown
+//! to catch.
 #![no_std]
 
 #[cfg(runahead_loom)]
@@ -41,8 +41,10 @@ mod cursor;
 mod doorbell;
 mod fault;
 mod memory;
-#[cfg_attr(not(runahead_loom), allow(dead_code, reason = "named where the protocol could go wrong"))]
-#[cfg_attr(not(runahead_loom), doc(hidden))]
+#[cfg(not(runahead_loom))]
+#[allow(dead_code, reason = "named where a protocol could go wrong")]
+mod mutant;
+#[cfg(runahead_loom)]
 pub mod mutant;
 mod page;
 mod prefetch;

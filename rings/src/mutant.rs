@@ -1,8 +1,8 @@
 //! Seeded defects that the loom models must catch.
 //!
-//! Each variant is one way to get a protocol of this crate wrong. Outside the loom build [`on`] is the
-//! constant `false` and the defect is not in the program at all; inside it a test chooses a variant, runs the
-//! model and requires loom to fail. A model that passes with its mutant proves nothing.
+//! Each variant is one way to get a protocol of this crate wrong. Outside the loom build the question whether one
+//! is in force is the constant `false`, and the defect is not in the program at all; inside it a test chooses a
+//! variant, runs the model and requires loom to fail. A model that passes with its mutant proves nothing.
 
 /// One seeded defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,6 @@
 /// How far ahead of the record at hand, in bytes.
 const AHEAD: usize = 2048;
 const NEXT_LINE: usize = AHEAD + 64;
-/// Where what one call asks for ends.
-pub(crate) const REACH: usize = AHEAD + 128;
 
 /// This core will soon write what lies [`AHEAD`] of `record`.
 #[inline(always)]
@@ -61,17 +59,4 @@ pub(crate) fn for_read(record: *const u8) {
         );
     }
     let _ = record;
-}
-
-/// Next
-#[inline(always)]
-pub(crate) fn next(record: *const u8) {
-    unsafe {
-        core::arch::asm!(
-            "prefetcht0 [{record}]",
-            "prefetcht0 [{record} + 64]",
-            record = in(reg) record,
-            options(nostack, preserves_flags, readonly)
-        );
-    }
 }

@@ -1,6 +1,8 @@
 //! Records of random sizes through the real thing: sealed segments, each side's own mapping, doorbells that
 //! sleep; between two threads and between two processes. Nothing is lost, reordered or torn.
 
+#![allow(clippy::print_stdout, reason = "the other process says its descriptors on it")]
+
 mod common;
 
 use std::{

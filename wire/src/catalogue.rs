@@ -224,6 +224,10 @@ pub trait Row<'a>: Copy {
     /// declares.
     fn encoded_len(&self) -> Option<usize>;
 
+    /// Whether no tail has more than one element. Such a record is encoded without a call; a sender that asks
+    /// first, and takes another way for the others, saves no registers for a call that it does not make.
+    fn is_short(&self) -> bool;
+
     /// Writes the record. `out` is [`Row::encoded_len`] bytes long; otherwise the answer is `false` and what
     /// was written is not a record. Contents are not checked, see [`Row::check`].
     #[must_use]

@@ -329,10 +329,15 @@ macro_rules! catalogue {
                     }
 
                     #[inline]
+                    fn is_short(&self) -> bool {
+                        true $( $( && self.$tail.len() <= 1 )+ )?
+                    }
+
+                    #[inline]
                     fn encode(&self, out: &mut [u8]) -> bool {
                         if self.encoded_len() != Some(out.len()) {
                             false
-                        } else if true $( $( && self.$tail.len() <= 1 )+ )? {
+                        } else if $crate::Row::is_short(self) {
                             self.write::<true>(out).is_some()
                         } else {
                             Self::write_long(

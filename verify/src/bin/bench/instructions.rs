@@ -142,11 +142,11 @@ pub fn draw() -> (DrawInfo, [DrawRange; 1]) {
 #[inline(never)]
 pub fn encode_draw(producer: &mut Producer<'_>, info: &DrawInfo, ranges: &[DrawRange]) {
     let row = rows::DrawVbo { payload: info, ranges, indirect: &[] };
-    let room = row.encoded_len().and_then(|len| producer.reserve_at_hand(len));
-    if let Some(mut grant) = room
-        && row.encode(&mut grant)
+    if row.is_short()
+        && let Some(mut room) = row.encoded_len().and_then(|len| producer.reserve_at_hand(len))
+        && row.encode(&mut room)
     {
-        return grant.commit();
+        return room.commit();
     }
     encode_draw_the_long_way(producer, info, ranges);
 }
