@@ -68,7 +68,7 @@ impl Function {
         let program = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
         let output = Command::new("valgrind")
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(format!("--toggle-collect=bench::instructions::{}*", self.name()))
+            .arg(format!("--toggle-collect=bench::instructions::{}", self.name()))
             .arg(program)
             .args([WORKER, self.name()])
             .output()
