@@ -20,6 +20,14 @@
 //! after the bell was read at (1), so the kernel's comparison finds the bell moved and does not sleep.
 //! Release and acquire alone do not suffice, on x86 either: each side stores one word, then loads another.
 //!
+//! # Looking without the fence
+//!
+//! The publisher's fence (b) waits until its stores have drained. While it goes on publishing it may leave it out
+//! ([`Ringer::glance`]): a sleeper that it misses then has announced itself by the time it looks with the fence,
+//! which it does every [`FENCE_EVERY`](crate::record::FENCE_EVERY) bytes and before it rests
+//! ([`Ringer::ring`]). Measured with both sides awake: 264-byte records 42 instead of 34 M/s, 4 KiB records 3.1
+//! instead of 2.3.
+//!
 //! # One ring an announcement
 //!
 //! The publisher cannot clear a park word that it may not write. It remembers the epoch that it rang last
@@ -259,6 +267,16 @@ impl<'a> Ringer<'a> {
             return false;
         }
         self.wake(door, park)
+    }
+
+    /// Wakes the peer if it is *seen* to sleep, without the fence of [`Ringer::ring`]: a look that may miss a peer
+    /// that falls asleep just now. For the batches in between, where the fence would wait for their stores to
+    /// drain; [`Ringer::ring`] must follow before this thread stops publishing, whatever makes it stop (a wait, a
+    /// flush, its own idleness). Says whether it rang.
+    #[inline]
+    pub fn glance(&mut self, door: &impl Doorbell) -> bool {
+        let park = self.peer.load(Ordering::Relaxed);
+        sleepers(park) != 0 && self.wake(door, park)
     }
 
     #[cold]

@@ -22,7 +22,7 @@
 //!
 //! | written by | in this order |
 //! |---|---|
-//! | client | stage bytes, [`StageWriter::publish`], record bytes, [`Producer::publish`] (release), [`Ringer::ring`] |
+//! | client | stage bytes, [`StageWriter::publish`], record bytes, [`Producer::publish`] (release), [`Ringer::ring`] (between batches: [`Ringer::glance`]) |
 //! | server | events of record N, their [`Producer::publish`] (release), applied N (release), [`Ringer::ring`] |
 //! | server | the answer's bytes, its status word (release), [`Ringer::ring`] |
 //! | server | last use of stage bytes up to N, retired N (release), [`Ringer::ring`] |

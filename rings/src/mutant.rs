@@ -43,6 +43,7 @@ pub enum Mutant {
     ParkWithoutRecheck,
     BellSeenAfterPark,
     RungOnceForEver,
+    GlanceWithoutRing,
     CloseWithoutRing,
     DeathWakesOnce,
     DeathNotChecked,

@@ -18,6 +18,10 @@ pub const HEADER: usize = 8;
 /// records; once per KiB they cost nothing.
 pub const BATCH: u64 = 1024;
 
+/// Bytes after which a publisher fences and looks whether its peer sleeps, if it has not come to rest before;
+/// in between it glances. The fence waits until all stores have drained, which costs most where records are large.
+pub const FENCE_EVERY: u64 = 16 * 1024;
+
 /// The largest record of a ring of `capacity` bytes. With half, pad and record together always fit an empty
 /// ring, wherever its cursor stands.
 #[must_use]

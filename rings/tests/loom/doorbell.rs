@@ -3,7 +3,11 @@
 
 use std::sync::Arc;
 
-use runahead_rings::{Fault, WaitError, Watermark, client, reached, server};
+use runahead_rings::{
+    Fault, WaitError, Watermark, client,
+    mutant::{Mutant, on},
+    reached, server,
+};
 
 use crate::bed::{Bed, Bound, model, push, value};
 
@@ -59,6 +63,36 @@ model!(
         consume(&bed, 2, false);
         publishing.join().unwrap();
     }
+);
+
+/// The client only glances after its first batch; the ring after its last one wakes the server for both.
+fn glances() {
+    let bed = Bed::new(0, 4);
+    let publishing = spawn(&bed, |bed| {
+        // SAFETY: the model's only client.
+        let mut producer = unsafe { client::commands(&bed.client, &bed.server, bed.commands.region()) };
+        let mut ringer = client::ringer(&bed.client, &bed.server);
+        let door = bed.doors.of_client();
+        push(&mut producer, 1, 1);
+        producer.publish();
+        ringer.glance(&door);
+        push(&mut producer, 1, 2);
+        producer.publish();
+        if on(Mutant::GlanceWithoutRing) {
+            ringer.glance(&door);
+        } else {
+            ringer.ring(&door);
+        }
+    });
+    consume(&bed, 2, false);
+    publishing.join().unwrap();
+}
+
+model!(
+    glances_between_rings,
+    BOUND,
+    catches [GlanceWithoutRing, RingWithoutFence, ParkWithoutFence, ParkWithoutRecheck],
+    glances
 );
 
 /// The server applies two records that are there and rings after each; the client sleeps for each.

@@ -190,7 +190,7 @@ impl Transport for Transfer {
                 let waiter = session.client_waiter();
                 let door = FutexDoorbell;
                 let len = template.len();
-                let mut rung = 0;
+                let mut unrung = 0;
                 for sequence in 0..records {
                     push(&mut producer, &template, len, sequence, |producer| {
                         producer.publish();
@@ -198,16 +198,17 @@ impl Transport for Transfer {
                         let ready = || producer.has_room(record::HEADER + len).map(|room| room.then_some(()));
                         waiter.wait(&door, SPINS, ready).expect("a living consumer");
                     });
-                    if mode.each {
+                    let pending = producer.pending();
+                    if mode.each || pending >= record::BATCH {
                         producer.publish();
-                        rung += record::HEADER as u64 + len as u64;
-                        if rung >= record::BATCH {
-                            rung = 0;
+                        // A glance each batch, a fence each few.
+                        unrung += pending;
+                        if unrung >= record::FENCE_EVERY {
+                            unrung = 0;
                             ringer.ring(&door);
+                        } else if !mode.each {
+                            ringer.glance(&door);
                         }
-                    } else if producer.pending() >= record::BATCH {
-                        producer.publish();
-                        ringer.ring(&door);
                     }
                 }
                 producer.publish();
