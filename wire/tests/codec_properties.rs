@@ -81,7 +81,7 @@ macro_rules! properties {
             }
 
             proptest! {
-                #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+                #![proptest_config(common::config(64))]
 
                 #[test]
                 fn encode_then_decode_is_the_identity(seed: u64) {

@@ -11,6 +11,13 @@ use runahead_wire::zerocopy::{FromBytes, IntoBytes};
 use runahead_wire::{BlobRef, Bulk, Header, ReplySpace, Row, SharedBytes, Sink, Stage};
 use std::sync::atomic::AtomicU64;
 
+/// How a property test runs: so many cases, or as many as `PROPTEST_CASES` says.
+pub fn config(usual: u32) -> proptest::test_runner::Config {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual);
+    // A failing case becomes a test of its own, with a name; no file of seeds.
+    proptest::test_runner::Config { cases, failure_persistence: None, ..Default::default() }
+}
+
 /// SplitMix64: small, seedable, good enough to fill records.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);

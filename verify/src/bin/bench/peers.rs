@@ -120,6 +120,38 @@ impl<const N: usize> Transport for RtrbSlots<N> {
     }
 }
 
+/// Moves records by value through a queue of fixed slots that gives back what does not fit.
+fn move_slots<const N: usize>(
+    records: u64,
+    mut push: impl FnMut([u8; N]) -> Result<(), [u8; N]> + Send,
+    mut pop: impl FnMut() -> Option<[u8; N]> + Send,
+) -> Trial {
+    let template = Template::new(N);
+    race(
+        || {
+            for sequence in 0..records {
+                let mut slot = [0; N];
+                template.write(&mut slot, sequence);
+                while let Err(back) = push(slot) {
+                    slot = back;
+                    spin_loop();
+                }
+            }
+        },
+        || {
+            for sequence in 0..records {
+                let slot = loop {
+                    match pop() {
+                        Some(slot) => break slot,
+                        None => spin_loop(),
+                    }
+                };
+                template.check(&slot, sequence);
+            }
+        },
+    )
+}
+
 /// ringbuf, a ring of fixed slots.
 pub struct RingbufSlots<const N: usize>((ringbuf::HeapProd<[u8; N]>, ringbuf::HeapCons<[u8; N]>));
 
@@ -132,30 +164,7 @@ impl<const N: usize> RingbufSlots<N> {
 impl<const N: usize> Transport for RingbufSlots<N> {
     fn run(&mut self, records: u64) -> Trial {
         let (producer, consumer) = &mut self.0;
-        let template = Template::new(N);
-        race(
-            || {
-                for sequence in 0..records {
-                    let mut slot = [0; N];
-                    template.write(&mut slot, sequence);
-                    while let Err(back) = producer.try_push(slot) {
-                        slot = back;
-                        spin_loop();
-                    }
-                }
-            },
-            || {
-                for sequence in 0..records {
-                    let slot = loop {
-                        match consumer.try_pop() {
-                            Some(slot) => break slot,
-                            None => spin_loop(),
-                        }
-                    };
-                    template.check(&slot, sequence);
-                }
-            },
-        )
+        move_slots(records, |slot| producer.try_push(slot), || consumer.try_pop())
     }
 }
 
@@ -171,30 +180,7 @@ impl<const N: usize, const SLOTS: usize> HeaplessSlots<N, SLOTS> {
 impl<const N: usize, const SLOTS: usize> Transport for HeaplessSlots<N, SLOTS> {
     fn run(&mut self, records: u64) -> Trial {
         let (mut producer, mut consumer) = self.0.split();
-        let template = Template::new(N);
-        race(
-            || {
-                for sequence in 0..records {
-                    let mut slot = [0; N];
-                    template.write(&mut slot, sequence);
-                    while let Err(back) = producer.enqueue(slot) {
-                        slot = back;
-                        spin_loop();
-                    }
-                }
-            },
-            || {
-                for sequence in 0..records {
-                    let slot = loop {
-                        match consumer.dequeue() {
-                            Some(slot) => break slot,
-                            None => spin_loop(),
-                        }
-                    };
-                    template.check(&slot, sequence);
-                }
-            },
-        )
+        move_slots(records, |slot| producer.enqueue(slot), || consumer.dequeue())
     }
 }
 
@@ -212,30 +198,8 @@ impl<const N: usize> CrossbeamSlots<N> {
 impl<const N: usize> Transport for CrossbeamSlots<N> {
     fn run(&mut self, records: u64) -> Trial {
         let (sender, receiver) = &self.0;
-        let template = Template::new(N);
-        race(
-            || {
-                for sequence in 0..records {
-                    let mut slot = [0; N];
-                    template.write(&mut slot, sequence);
-                    while let Err(full) = sender.try_send(slot) {
-                        slot = full.into_inner();
-                        spin_loop();
-                    }
-                }
-            },
-            || {
-                for sequence in 0..records {
-                    let slot = loop {
-                        match receiver.try_recv() {
-                            Ok(slot) => break slot,
-                            Err(_) => spin_loop(),
-                        }
-                    };
-                    template.check(&slot, sequence);
-                }
-            },
-        )
+        let push = |slot| sender.try_send(slot).map_err(crossbeam_channel::TrySendError::into_inner);
+        move_slots(records, push, || receiver.try_recv().ok())
     }
 }
 
