@@ -196,7 +196,7 @@ fn two_sleepers() {
 
 model!(
     two_sleepers_of_one_side,
-    Bound::Preemptions(2),
+    BOUND,
     catches [ParkWithoutFence, RingWithoutFence, ParkAfterRecheck, RungOnceForEver],
     two_sleepers
 );
