@@ -107,9 +107,10 @@ impl<'a> Tap<'a> {
         fault
     }
 
-    /// Gives the room of all records read so far back to the producer.
+    /// Gives the room of all records read so far back to the producer. After a fault there is nothing to give:
+    /// the session ends, and `released` keeps a value that no dry ring has.
     fn release(&mut self) {
-        if self.released == self.tail() {
+        if self.released == self.tail() || self.fault.is_some() {
             return;
         }
         #[cfg(runahead_loom)]

@@ -3,7 +3,7 @@
 use core::ops::{Deref, DerefMut};
 
 use crate::{
-    cursor::{advanced, round_up},
+    cursor::advanced,
     fault::Fault,
     memory::Region,
     mutant::{Mutant, on},
@@ -169,7 +169,7 @@ impl<'a> Producer<'a> {
     /// # Errors
     /// A [`Fault`] if the consumer's tail is impossible.
     pub fn has_room(&mut self, size: usize) -> Result<bool, Fault> {
-        let Some(size) = round_up(size.max(HEADER), HEADER) else { return Ok(false) };
+        let size = whole(size);
         if self.place(size).is_some() {
             return Ok(true);
         }

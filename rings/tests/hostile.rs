@@ -95,6 +95,24 @@ fn a_record_larger_than_the_scratch_memory() {
 }
 
 #[test]
+fn a_fault_stays_though_room_is_given_back() {
+    let pages = Pages::new(Start::default());
+    let memory = Segment::new(CAPACITY);
+    memory.poke(0, header(1, 0, 16));
+    memory.poke(16, header(1, 0, 4));
+    pages.poke_client(word::CLIENT_COMMAND_HEAD, 32);
+    let mut scratch = [0; CAPACITY / 16];
+    let mut commands = server::commands_copied(pages.server(), pages.client(), memory.region(), &mut scratch);
+    assert!(commands.next().unwrap().is_some(), "control: the record before it is read");
+    let fault = commands.next().expect_err("a size off the grid");
+    // The client now claims that nothing follows the record that was read.
+    pages.poke_client(word::CLIENT_COMMAND_HEAD, 16);
+    commands.release();
+    assert_eq!(commands.next(), Err(fault));
+    assert_eq!(commands.poll(), Err(fault));
+}
+
+#[test]
 fn what_was_checked_is_not_read_again() {
     let pages = Pages::new(Start::default());
     let memory = Segment::new(CAPACITY);
