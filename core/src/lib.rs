@@ -1,7 +1,33 @@
-//! The allocation-free core of Runahead. **Nothing is here yet.**
-//!
-//! This crate will hold both halves of the pipe on top of `runahead-wire` and `runahead-rings`:
-//! for the client the slot allocators, the wait-class predicate, the caps snapshot, the `Recorder` and the
-//! state tracker; for the server the `Applier` with its object records; and the `Link` and `Backend` traits
-//! between them. It will use neither `std` nor `alloc`.
+//! The allocation-free core of Runahead: both halves of the pipe. (Contract page to be written.)
 #![no_std]
+#![deny(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod applier;
+pub mod backend;
+pub mod bind_state;
+pub mod caps;
+pub mod chunks;
+mod fault;
+pub mod link;
+pub mod lock;
+#[cfg(feature = "null")]
+pub mod null;
+pub mod objects;
+mod outlet;
+mod recorder;
+mod server;
+pub mod slots;
+pub mod state;
+pub mod storage;
+#[cfg(feature = "trace")]
+pub mod trace;
+pub mod wait;
+
+pub use applier::{Applier, Quota};
+pub use fault::{Fault, FaultCode};
+pub use outlet::Outlet;
+pub use recorder::{Mode, RecordError, Recorder, reply_space};
+pub use server::{Outbox, RingOutlet, Server};

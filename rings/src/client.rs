@@ -15,6 +15,21 @@ use crate::{
     watermark::WatermarkReader,
 };
 
+/// The halves of a whole session, but for its doorbell.
+#[derive(Debug)]
+pub struct Rings<'a> {
+    /// Records.
+    pub commands: Producer<'a>,
+    /// Bulk bytes.
+    pub stage: StageWriter<'a>,
+    /// Space for answers.
+    pub replies: ReplyClient<'a>,
+    /// Events.
+    pub events: CopyOut<'a>,
+    /// How far the server got.
+    pub marks: WatermarkReader<'a>,
+}
+
 /// The producer of the command ring.
 ///
 /// # Safety

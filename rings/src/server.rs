@@ -15,6 +15,21 @@ use crate::{
     watermark::WatermarkWriter,
 };
 
+/// The halves of a whole session, but for its doorbell.
+#[derive(Debug)]
+pub struct Rings<'a> {
+    /// Records.
+    pub commands: CopyOut<'a>,
+    /// Bulk bytes.
+    pub stage: StageReader<'a>,
+    /// Answers.
+    pub replies: ReplyServer<'a>,
+    /// Events.
+    pub events: Producer<'a>,
+    /// How far this server got.
+    pub marks: WatermarkWriter<'a>,
+}
+
 /// The consumer of commands, for a client in the same trust domain.
 ///
 /// # Safety

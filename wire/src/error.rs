@@ -32,10 +32,11 @@ pub enum Refusal {
     },
 }
 
-/// Prints a name in `snake_case` as `CamelCase`.
-struct Camel(&'static str);
+/// A name in `snake_case` that prints as `CamelCase`: how faults spell members.
+#[derive(Clone, Copy, Debug)]
+pub struct CamelCase(pub &'static str);
 
-impl fmt::Display for Camel {
+impl fmt::Display for CamelCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for word in self.0.split('_') {
             let mut letters = word.chars();
@@ -52,8 +53,8 @@ impl fmt::Display for Refusal {
         match *self {
             Self::UnknownOp(op) => write!(f, "UnknownOp({op})"),
             Self::RetiredOp { row } => write!(f, "RetiredOp(\"{row}\")"),
-            Self::Corrupt { owner, field } => write!(f, "ProtocolCorruption(\"{owner}.{}\")", Camel(field)),
-            Self::BlobNotStaged { owner, field } => write!(f, "BlobNotStaged(\"{owner}.{}\")", Camel(field)),
+            Self::Corrupt { owner, field } => write!(f, "ProtocolCorruption(\"{owner}.{}\")", CamelCase(field)),
+            Self::BlobNotStaged { owner, field } => write!(f, "BlobNotStaged(\"{owner}.{}\")", CamelCase(field)),
         }
     }
 }

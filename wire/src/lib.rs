@@ -89,7 +89,7 @@ pub mod values;
 
 pub use bulk::{BlobRef, Bulk, NoStage, SharedBytes, Stage};
 pub use catalogue::{Row, Sink};
-pub use error::{DispatchError, Refusal};
+pub use error::{CamelCase, DispatchError, Refusal};
 pub use format::Format;
 pub use handle::{Handle, Kind};
 pub use payload::{Member, Payload};

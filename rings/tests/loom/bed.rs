@@ -1,7 +1,9 @@
-//! What the models stand on: tracked memory, pages, a doorbell of loom's own locks, and the runner.
+//! What the models stand on: tracked memory, pages, a doorbell of loom's own locks, and the runner. The models of
+//! `runahead-core` stand on it too.
 
 use std::{
     cell::{Cell, UnsafeCell},
+    fmt::Debug,
     panic,
     ptr::NonNull,
     sync::{
@@ -25,6 +27,18 @@ pub enum Bound {
     Preemptions(usize),
 }
 
+/// One way to get a protocol wrong, which models are run with.
+pub trait Defect: Copy + Debug + Send + 'static {
+    /// Puts the defect in force on this thread, for the models run on it.
+    fn choose(self);
+}
+
+impl Defect for Mutant {
+    fn choose(self) {
+        mutant::choose(Some(self));
+    }
+}
+
 /// Runs a model as it should be: it must hold.
 pub fn holds(name: &str, bound: Bound, model: fn()) {
     let executions = explore(bound, model);
@@ -33,12 +47,12 @@ pub fn holds(name: &str, bound: Bound, model: fn()) {
 }
 
 /// Runs a model with one defect: loom must find it.
-pub fn catches(name: &str, bound: Bound, defect: Mutant, model: fn()) {
+pub fn catches(name: &str, bound: Bound, defect: impl Defect, model: fn()) {
     quiet_panics();
     // A thread of its own: what a failed model leaves behind in thread-locals ends with it.
     let outcome = std::thread::spawn(move || {
         QUIET.set(true);
-        mutant::choose(Some(defect));
+        defect.choose();
         explore(bound, model)
     })
     .join();
@@ -85,9 +99,10 @@ fn quiet_panics() {
     });
 }
 
-/// One model: a test that it holds, and a test that it catches each of its defects.
+/// One model: a test that it holds, and a test that it catches each of its defects: those of `runahead_rings` by
+/// their bare names, others by a path.
 macro_rules! model {
-    ($name:ident, $bound:expr, catches [$($defect:ident),+ $(,)?], $body:expr) => {
+    ($name:ident, $bound:expr, catches [$($defect:path),+ $(,)?], $body:expr) => {
         mod $name {
             #[allow(unused_imports, reason = "models differ in what they use")]
             use super::*;
@@ -99,10 +114,12 @@ macro_rules! model {
 
             #[test]
             fn catches_its_defects() {
+                #[allow(unused_imports, reason = "a model may have none of them")]
+                use runahead_rings::mutant::Mutant::*;
                 $(crate::bed::catches(
                     stringify!($name),
                     $bound,
-                    runahead_rings::mutant::Mutant::$defect,
+                    $defect,
                     $body,
                 );)+
             }

@@ -1,0 +1,95 @@
+//! How two roles reach each other.
+//!
+//! Rings, stage, reply space and watermarks lie in memory that both roles see, or that a transport keeps equal
+//! on both sides; the halves of `runahead_rings` work on it, whatever the link. What differs between links is
+//! how the peer learns that something was published, and how one waits for it: that is [`Link`]. Nothing above
+//! it knows which kind of link it has.
+
+use core::fmt::Debug;
+
+use runahead_rings::{Doorbell, Ringer, WaitError, Waiter};
+
+use crate::fault::Fault;
+
+/// How soon more will be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Soon: the peer may be told later.
+    Busy,
+    /// Not before something else happens: the peer must be told now.
+    AtRest,
+}
+
+/// How to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// The peer answers within microseconds: look a few times before sleeping.
+    Spin,
+    /// The peer takes its time: sleep at once, and leave it the core.
+    Sleep,
+}
+
+/// One role's end of the way to its peer.
+pub trait Link: Debug {
+    /// Something was published.
+    fn published(&mut self, rest: Rest);
+
+    /// Waits until `ready` gives something. It looks at what the peer publishes, drains what the peer must have
+    /// drained in order to go on, and does not block.
+    ///
+    /// # Errors
+    /// [`Fault::PeerGone`], once nothing that the peer published before satisfies the wait; or what `ready`
+    /// failed with.
+    fn wait<T>(
+        &mut self,
+        patience: Patience,
+        ready: impl FnMut() -> Result<Option<T>, Fault>,
+    ) -> Result<T, Fault>;
+}
+
+/// A link over shared memory: doorbells.
+#[derive(Debug)]
+pub struct Bells<'a, D: Doorbell + Debug> {
+    ringer: Ringer<'a>,
+    waiter: Waiter<'a>,
+    door: D,
+    spins: u32,
+}
+
+impl<'a, D: Doorbell + Debug> Bells<'a, D> {
+    /// A link that looks `spins` times before it sleeps.
+    pub const fn new(ringer: Ringer<'a>, waiter: Waiter<'a>, door: D, spins: u32) -> Self {
+        Self { ringer, waiter, door, spins }
+    }
+
+    /// Closes this end: the peer's waits end once it has seen everything published before.
+    pub fn close(&mut self) {
+        self.ringer.close(&self.door);
+    }
+}
+
+impl<D: Doorbell + Debug> Link for Bells<'_, D> {
+    #[inline]
+    fn published(&mut self, rest: Rest) {
+        match rest {
+            Rest::Busy => self.ringer.glance(&self.door),
+            Rest::AtRest => self.ringer.ring(&self.door),
+        };
+    }
+
+    #[inline]
+    fn wait<T>(
+        &mut self,
+        patience: Patience,
+        ready: impl FnMut() -> Result<Option<T>, Fault>,
+    ) -> Result<T, Fault> {
+        let spins = match patience {
+            Patience::Spin => self.spins,
+            Patience::Sleep => 0,
+        };
+        self.waiter.wait(&self.door, spins, ready).map_err(|error| match error {
+            WaitError::Closed | WaitError::Dead => Fault::PeerGone,
+            WaitError::Failed(fault) => fault,
+        })
+    }
+}

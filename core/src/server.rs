@@ -1,0 +1,244 @@
+//! The apply loop: records out of the ring, into the applier, watermarks back.
+
+use core::fmt::Debug;
+
+use runahead_rings::{
+    CopyOut, Producer, ReplyServer, ReserveError, StageReader, StageRef, Status, Watermark, WatermarkWriter,
+    server::Rings,
+};
+use runahead_wire::{
+    BlobRef, Bulk, DispatchError, Refusal, ReplySpace, Row, SharedBytes, Sink, Stage, event, pipe,
+};
+
+use crate::{
+    applier::Applier,
+    backend::Backend,
+    fault::Fault,
+    link::{Link, Patience, Rest},
+    outlet::Outlet,
+    storage::Storage,
+};
+
+/// Records after which applied is published though nothing asks for it, so that a client sees the server move.
+const BATCH: u32 = 64;
+
+/// Events and answers over rings. It is the sink behind the event catalogue's encoder.
+#[derive(Debug)]
+pub struct Outbox<'a, L: Link> {
+    events: Producer<'a>,
+    replies: ReplyServer<'a>,
+    link: L,
+    /// Whether something was written that the client may be waiting for.
+    news: bool,
+}
+
+/// The way back to a client over rings.
+pub type RingOutlet<'a, L> = event::Encoder<Outbox<'a, L>>;
+
+impl<L: Link> Outbox<'_, L> {
+    /// Waits until the client has made room in the event ring.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, size: usize) -> Result<(), Fault> {
+        self.events.publish();
+        self.link.published(Rest::AtRest);
+        let Self { events, link, .. } = self;
+        link.wait(Patience::Sleep, || Ok(events.has_room(size)?.then_some(())))
+    }
+}
+
+impl<L: Link> Sink for Outbox<'_, L> {
+    type Error = Fault;
+
+    fn stage(&mut self, _: Bulk<'_>) -> Result<BlobRef, Fault> {
+        // No event has bulk bytes.
+        Err(Fault::Record(Refusal::BlobNotStaged { owner: "Event", field: "blob" }))
+    }
+
+    fn record<'r, R: Row<'r>>(&mut self, row: &R) -> Result<(), Fault> {
+        let malformed = Fault::Record(Refusal::Corrupt { owner: R::NAME, field: "size" });
+        let size = row.encoded_len().ok_or(malformed)?;
+        if matches!(self.events.reserve(size).map(drop), Err(ReserveError::Full)) {
+            self.make_room(size)?;
+        }
+        let mut grant = self.events.reserve(size).map_err(|error| match error {
+            ReserveError::Fault(fault) => Fault::Ring(fault),
+            ReserveError::TooLarge { .. } | ReserveError::Full => malformed,
+        })?;
+        if !row.encode(&mut grant) {
+            return Err(malformed);
+        }
+        grant.commit();
+        self.news = true;
+        Ok(())
+    }
+}
+
+const fn place(space: ReplySpace) -> runahead_rings::ReplySpace {
+    runahead_rings::ReplySpace { offset: space.offset, capacity: space.capacity, tag: space.tag }
+}
+
+impl<L: Link> Outlet for RingOutlet<'_, L> {
+    fn check(&self, space: ReplySpace) -> Result<(), Fault> {
+        Ok(self.0.replies.check(place(space))?)
+    }
+
+    fn answer_with(
+        &mut self,
+        space: ReplySpace,
+        size: usize,
+        fill: impl FnOnce(&mut [u8]) -> bool,
+    ) -> Result<(), Fault> {
+        let mut grant = self.0.replies.grant(place(space))?;
+        let no_room = runahead_rings::Fault::Corrupt { place: "Reply", field: "Capacity" };
+        let out = grant.get_mut(..size).ok_or(no_room)?;
+        let (status, size) = if fill(out) { (Status::Ok, size as u32) } else { (Status::Error, 0) };
+        grant.finish(status, size);
+        self.0.news = true;
+        Ok(())
+    }
+
+    fn answer(&mut self, space: ReplySpace, status: Status, bytes: &[u8]) -> Result<(), Fault> {
+        self.0.replies.answer(place(space), status, bytes)?;
+        self.0.news = true;
+        Ok(())
+    }
+
+    fn writeback_bytes(&self) -> usize {
+        let head = runahead_wire::record::HEADER_SIZE + size_of::<runahead_wire::payload::BufferWriteback>();
+        let most = runahead_wire::limits::WRITEBACK_BYTES as usize;
+        self.0.events.max_record().saturating_sub(head).min(most)
+    }
+}
+
+/// The stage, as the dispatcher asks for it.
+#[derive(Debug)]
+struct StageView<'a>(StageReader<'a>);
+
+impl Stage for StageView<'_> {
+    #[inline]
+    fn resolve(&self, blob: &BlobRef) -> Option<Bulk<'_>> {
+        let bytes = self.0.get(StageRef { position: blob.offset, size: blob.size }).ok()?;
+        SharedBytes::new(bytes.words(), bytes.len()).map(Bulk::Shared)
+    }
+}
+
+/// The server half of a session over rings.
+#[derive(Debug)]
+pub struct Server<'a, L: Link, B: Backend, S: Storage> {
+    commands: CopyOut<'a>,
+    stage: StageView<'a>,
+    marks: WatermarkWriter<'a>,
+    applier: Applier<B, S, RingOutlet<'a, L>>,
+}
+
+impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
+    /// A server over the rings of a new session. `applier` makes the applier, given the way back to the
+    /// client.
+    pub fn new(
+        rings: Rings<'a>,
+        link: L,
+        applier: impl FnOnce(RingOutlet<'a, L>) -> Applier<B, S, RingOutlet<'a, L>>,
+    ) -> Self {
+        let outbox = Outbox { events: rings.events, replies: rings.replies, link, news: false };
+        Self {
+            commands: rings.commands,
+            stage: StageView(rings.stage),
+            marks: rings.marks,
+            applier: applier(event::Encoder(outbox)),
+        }
+    }
+
+    /// The applier.
+    pub const fn applier(&mut self) -> &mut Applier<B, S, RingOutlet<'a, L>> {
+        &mut self.applier
+    }
+
+    /// The link.
+    pub const fn link(&mut self) -> &mut L {
+        &mut self.applier.outlet_mut().0.link
+    }
+
+    /// Applies what is published, at most `most` records, pays what is owed, and publishes how far it got. The
+    /// answer is the number of records; 0 says that there is nothing to do but to [wait](Server::wait).
+    ///
+    /// `now` is a clock in nanoseconds, read only while a wait with a timeout is owed.
+    ///
+    /// # Errors
+    /// The first [`Fault`], which ends the session: the record that caused it does not count as applied.
+    pub fn run(&mut self, most: u32, now: impl FnOnce() -> u64) -> Result<u32, Fault> {
+        let mut applied = 0;
+        while applied < most {
+            let Some(record) = self.commands.next()? else { break };
+            self.applier.next_record();
+            if let Err(error) = pipe::dispatch(record, &self.stage, &mut self.applier) {
+                dispatch_again(error, record, &mut self.stage, &mut self.applier)?;
+            }
+            applied += 1;
+            if self.applier.outlet_mut().0.news || applied.is_multiple_of(BATCH) {
+                self.publish(Rest::Busy)?;
+            }
+        }
+        if self.applier.owes() {
+            let now = if self.applier.needs_clock() { now() } else { 0 };
+            self.applier.poll(now)?;
+        }
+        self.publish(Rest::AtRest)?;
+        Ok(applied)
+    }
+
+    /// Publishes events, then how far this server got: in that order, so that a client which sees a record
+    /// applied finds its events.
+    fn publish(&mut self, rest: Rest) -> Result<(), Fault> {
+        let progress = self.applier.progress()?;
+        let applied = self.applier.ordinal();
+        let outbox = &mut self.applier.outlet_mut().0;
+        let rest = if core::mem::take(&mut outbox.news) { Rest::AtRest } else { rest };
+        outbox.events.publish();
+        self.marks.publish(Watermark::Applied, applied);
+        self.marks.publish(Watermark::Retired, progress.retired);
+        self.marks.publish(Watermark::CompletedFrame, progress.completed_frame);
+        self.marks.publish(Watermark::PresentAck, progress.presented);
+        outbox.link.published(rest);
+        Ok(())
+    }
+
+    /// Waits until something was published.
+    ///
+    /// # Errors
+    /// [`Fault::PeerGone`] once everything that the client published was applied.
+    pub fn wait(&mut self, patience: Patience) -> Result<(), Fault> {
+        let commands = &mut self.commands;
+        self.applier.outlet_mut().0.link.wait(patience, || Ok(commands.poll()?.then_some(())))
+    }
+
+    /// Ends the session: owed answers become errors, twins are released, and the backend comes back.
+    ///
+    /// # Errors
+    /// The client's fault, if an answer cannot be written.
+    pub fn finish(self) -> Result<B, Fault> {
+        self.applier.finish()
+    }
+}
+
+/// A record may name bytes that were staged after the last look at the stage. Anything else stays refused.
+#[cold]
+#[inline(never)]
+fn dispatch_again<L: Link, B: Backend, S: Storage>(
+    error: DispatchError<Fault>,
+    record: &[u8],
+    stage: &mut StageView<'_>,
+    applier: &mut Applier<B, S, RingOutlet<'_, L>>,
+) -> Result<(), Fault> {
+    let fault = |error| match error {
+        DispatchError::Refused(refusal) => Fault::Record(refusal),
+        DispatchError::Pipe(fault) => fault,
+    };
+    match error {
+        DispatchError::Refused(Refusal::BlobNotStaged { .. }) => {
+            stage.0.refresh()?;
+            pipe::dispatch(record, stage, applier).map(drop).map_err(fault)
+        }
+        error => Err(fault(error)),
+    }
+}
