@@ -88,7 +88,7 @@ const _: () = {
     while at < COUNT {
         assert!(CHUNKS[at].start == end, "the chunks of the render state leave a gap or overlap");
         assert!(CHUNKS[at].end > end, "a chunk of the render state is empty");
-        assert!(CHUNKS[at].end % 4 == 0, "a chunk of the render state ends within a word");
+        assert!(CHUNKS[at].end.is_multiple_of(4), "a chunk of the render state ends within a word");
         end = CHUNKS[at].end;
         at += 1;
     }

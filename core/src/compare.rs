@@ -17,6 +17,8 @@ use crate::{state::State, tracker::Verb};
 mod contents;
 mod difference;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 mod visit;
 
 pub use contents::{Contents, LayoutContents, ProgramContents};
@@ -40,19 +42,43 @@ pub fn compare<C: Contents>(
     let Some(verb) = Verb::of(op) else { return Ok(0) };
     let at = At { verb: op, record };
     let mut compared = 0;
+    // Where the two are not at the same field, the fields that are left tell who has one too many.
+    let mut out_of_step: Option<OutOfStep> = None;
     visit(state, contents, verb, &mut |server| {
+        if let Some(found) = &mut out_of_step {
+            found.left += 1;
+            return Ok(());
+        }
         let rest = snapshot;
         match snapshot.next() {
             Some(client) if client.is(server) => {
                 compared += members(server.item, server.bytes.len());
                 Difference::between(client.bytes, server, at).map_or(Ok(()), Err)
             }
-            // Either the client has one too many, or it lacks this one.
-            Some(extra) if rest.contains(server) => Err(Difference::extra(&extra, at)),
-            _ => Err(Difference::missing(server, at)),
+            client => {
+                let extra = client.map(|client| Difference::extra(&client, at));
+                out_of_step = Some(OutOfStep { missing: Difference::missing(server, at), extra, left: 1 });
+                snapshot = rest;
+                Ok(())
+            }
         }
     })?;
-    snapshot.next().map_or(Ok(compared), |extra| Err(Difference::extra(&extra, at)))
+    let left = snapshot.count();
+    match out_of_step {
+        Some(OutOfStep { extra: Some(extra), left: of_server, .. }) if left > of_server => Err(extra),
+        Some(OutOfStep { missing, .. }) => Err(missing),
+        None => snapshot.next().map_or(Ok(compared), |extra| Err(Difference::extra(&extra, at))),
+    }
+}
+
+/// Where the roles are at different fields.
+struct OutOfStep {
+    /// If the client lacks the server's field.
+    missing: Difference,
+    /// If the client has one too many.
+    extra: Option<Difference>,
+    /// Fields that the server has left.
+    left: usize,
 }
 
 /// How many verbs were compared, of how many.

@@ -10,6 +10,8 @@ pub mod backend;
 pub mod bind_state;
 pub mod caps;
 pub mod chunks;
+#[cfg(feature = "compare")]
+pub mod compare;
 mod fault;
 pub mod link;
 pub mod lock;
@@ -24,6 +26,7 @@ pub mod state;
 pub mod storage;
 #[cfg(feature = "trace")]
 pub mod trace;
+pub mod tracker;
 pub mod wait;
 
 pub use applier::{Applier, Quota};

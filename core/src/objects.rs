@@ -390,6 +390,9 @@ pub struct StreamOutput<T> {
     pub twin: T,
 }
 
+/// Views between a texture and its storage.
+const VIEWS: usize = 8;
+
 /// The objects of one share group.
 #[derive(Debug)]
 pub struct Objects<B: Backend, S: Storage> {
@@ -465,6 +468,21 @@ impl<B: Backend, S: Storage> Objects<B, S> {
         self.renderbuffers.drain(|twin| release(Twin::Renderbuffer(twin)));
         self.textures.drain(|twin| release(Twin::Texture(twin)));
         self.buffers.drain(|twin| release(Twin::Buffer(twin)));
+    }
+
+    /// The texture whose storage a texture shows: itself, or the root of the view that it is. A gate on a view
+    /// looks at the root's storage serial, since the view's own does not move when the root is defined again.
+    #[must_use]
+    pub fn storage_of(&self, texture: Handle) -> Option<&Object<Texture, B::Texture>> {
+        let mut object = self.textures.get(texture)?;
+        // Views of views are few; a client that makes a ring of them gets nothing.
+        for _ in 0..VIEWS {
+            if object.record.desc.view_of.is_null() {
+                return Some(object);
+            }
+            object = self.textures.get(object.record.desc.view_of)?;
+        }
+        None
     }
 
     /// Bytes that these objects have taken from the budgets: of records, and of native storage.

@@ -22,7 +22,7 @@ use crate::storage::{Storage, Table};
 const FIRST_SLOT: u32 = 1;
 /// What a link holds that leads nowhere: slot 0, which no entry has.
 const NOWHERE: u32 = 0;
-/// The lifetime id of objects that nobody looks up.
+/// The lifetime id of objects that nobody looks up: the index holds none of them.
 const ANONYMOUS: u64 = 0;
 
 /// Why no handle was minted.
@@ -98,7 +98,7 @@ struct Entry {
     stamp: u64,
     /// Of the last mint; 0 before the first.
     generation: u32,
-    /// While live, the next slot of the same bucket; while free, the next free slot.
+    /// While live and in the index, the next slot of the same bucket; while free, the next free slot.
     next: u32,
     /// First slot of the bucket that has this entry's position. Nothing to do with the slot.
     head: u32,
@@ -217,7 +217,7 @@ impl<S: Storage> Slots<S> {
     fn take(&mut self, handle: Handle, lifetime: u64) {
         let reused = handle.slot == self.free;
         let Some(entry) = self.entry_mut(handle.slot) else { return };
-        let next = mem::replace(&mut entry.next, NOWHERE);
+        let next = entry.next;
         entry.lifetime = lifetime;
         entry.stamp = 0;
         entry.generation = handle.generation;
@@ -250,11 +250,9 @@ impl<S: Storage> Slots<S> {
             return Err(FreeError::Freed);
         }
         entry.live = false;
-        let next = mem::replace(&mut entry.next, NOWHERE);
-        let lifetime = mem::replace(&mut entry.lifetime, ANONYMOUS);
-        // Never again, rather than a generation that was there before.
-        let retired = entry.generation == u32::MAX;
-        if !retired {
+        let (lifetime, next) = (entry.lifetime, entry.next);
+        // After the last generation never again, rather than one that was there before.
+        if handle.generation != u32::MAX {
             entry.next = freed;
             self.free = handle.slot;
         }
@@ -269,9 +267,6 @@ impl<S: Storage> Slots<S> {
     #[inline]
     #[must_use]
     pub fn find(&self, lifetime: u64) -> Option<Handle> {
-        if lifetime == ANONYMOUS {
-            return None;
-        }
         let bucket = bucket_of(lifetime, self.entries.len());
         let mut slot = self.entries.get(bucket)?.head;
         while let Some(entry) = self.entry(slot) {

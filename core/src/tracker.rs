@@ -18,13 +18,7 @@
 
 use core::fmt;
 
-use runahead_wire::{
-    Handle,
-    handle::Kind,
-    payload::HandleOnly,
-    pipe::Pipe,
-    values::ShaderBufferClass,
-};
+use runahead_wire::{Handle, handle::Kind, payload::HandleOnly, pipe::Pipe, values::ShaderBufferClass};
 
 use crate::{
     slots::{MintError, MintWithError, SlotSpace},
@@ -194,7 +188,11 @@ impl Tracker {
         pipe: &mut P,
         slots: &mut SlotSpace<S>,
     ) -> Result<(), SyncError<P::Error>> {
-        if (self.dirty & verb.needs()).is_empty() { Ok(()) } else { self.send_dirty(verb.needs(), pipe, slots) }
+        if (self.dirty & verb.needs()).is_empty() {
+            Ok(())
+        } else {
+            self.send_dirty(verb.needs(), pipe, slots)
+        }
     }
 
     #[inline(never)]

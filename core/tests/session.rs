@@ -89,12 +89,7 @@ const USUAL: Sizes = Sizes { commands: 1 << 16, stage: 1 << 18, replies: 1 << 20
 
 /// Runs a client against a server with context 1 and surface 7, and gives the backend and what ended the
 /// server.
-fn run(
-    sizes: Sizes,
-    mode: Mode,
-    storage: u64,
-    client: impl FnOnce(&mut Client<'_>) + Send,
-) -> (Null, Fault) {
+fn run(sizes: Sizes, mode: Mode, storage: u64, client: impl FnOnce(&mut Client<'_>) + Send) -> (Null, Fault) {
     let mut commands = vec![0u64; sizes.commands / 8];
     let mut stage = vec![0u64; sizes.stage / 8];
     let mut replies = vec![0u64; sizes.replies / 8];
@@ -139,7 +134,9 @@ fn run(
         });
         let link = Bells::new(client_ends.1, client_ends.0, Yield, 100);
         let mut encoder = Encoder(Recorder::new(client_rings, link, Counted::default(), mode));
-        encoder.bind_context(&BindContext { context: 1, draw_surface: 7, read_surface: 7 }).expect("recorded");
+        encoder
+            .bind_context(&BindContext { context: 1, draw_surface: 7, read_surface: 7 })
+            .expect("recorded");
         client(&mut encoder);
         encoder.0.flush();
         encoder.0.link().close();
@@ -233,7 +230,8 @@ fn answers_come_and_declines_too() {
         pipe.0.release(caps).expect("it came");
         pipe.0.release(again).expect("it came");
 
-        let fence = HandleOnly { handle: Handle::new(1, 1), kind: Kind::Fence.raw(), ..HandleOnly::default() };
+        let fence =
+            HandleOnly { handle: Handle::new(1, 1), kind: Kind::Fence.raw(), ..HandleOnly::default() };
         pipe.fence_create(&fence).expect("recorded");
         let waited = pipe.0.ask(8).expect("space");
         let wait = FenceWait { fence: fence.handle, timeout_ns: u64::MAX, ..FenceWait::default() };

@@ -3,10 +3,17 @@
 //! `verify/fuzz` runs them under cargo-fuzz, `verify/tests/fuzz_smoke.rs` for a bounded number of inputs on any
 //! toolchain.
 
+mod applier;
+mod likely;
+mod nowhere;
+
 use std::convert::Infallible;
 
 use runahead_rings::{ClientPage, Page as _, Region, ServerPage, Start, record, server};
 use runahead_wire::{BlobRef, Bulk, Row, Sink, Stage, event, pipe, zerocopy::IntoBytes};
+
+pub use applier::{Reached, applier};
+pub use nowhere::Nowhere;
 
 /// Bytes at an 8-byte boundary, as a ring's consumer hands them out; the end is padded with zeros.
 fn aligned(data: &[u8]) -> Vec<u64> {

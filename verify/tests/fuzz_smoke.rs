@@ -74,6 +74,32 @@ fn ring_consumer() {
     smoke("ring_consumer", fuzz::ring_consumer, 1_000_000);
 }
 
+/// The applier on random inputs, which are the choices that make its records: nothing panics, and the records
+/// get far. Every row takes effect somewhere, and there are hundreds of ways to be refused.
+#[test]
+fn applier() {
+    for seed in seeds("applier") {
+        fuzz::applier(&seed);
+    }
+    let mut random = Random::new(0xa991_1e5);
+    let (mut applied, mut faults) = (std::collections::BTreeMap::new(), std::collections::BTreeSet::new());
+    for _ in 0..20_000 {
+        let input: Vec<u8> = (0..2000 + random.below(6000)).map(|_| random.next() as u8).collect();
+        let reached = fuzz::applier(&input);
+        for (row, times) in reached.applied {
+            *applied.entry(row).or_insert(0) += times;
+        }
+        faults.extend(reached.faults);
+    }
+    let untouched: Vec<_> = runahead_wire::pipe::Op::ALL
+        .iter()
+        .map(|op| op.name())
+        .filter(|row| !applied.contains_key(row))
+        .collect();
+    assert!(untouched.is_empty(), "no record of {untouched:?} took effect");
+    assert!(faults.len() >= 200, "only {} ways to be refused were met", faults.len());
+}
+
 #[test]
 #[should_panic(expected = "found by a mutation")]
 fn mutations_reach_what_no_seed_does() {
@@ -97,6 +123,11 @@ fn corpus_covers_every_row() {
     };
     for (name, bytes) in records::all() {
         want("decoder", &name, &bytes);
+    }
+    for seed in 1..=8 {
+        let mut random = Random::new(seed);
+        let bytes: Vec<u8> = (0..4000).map(|_| random.next() as u8).collect();
+        want("applier", &format!("random-{seed}"), &bytes);
     }
     for (name, bytes) in records::rings() {
         want("ring_consumer", &name, &bytes);

@@ -13,7 +13,7 @@ use runahead_wire::{
 
 use super::{Apply, Named};
 use crate::{
-    backend::{Backend, BackendError, Twin},
+    backend::{Backend, Twin},
     bind_state::Capture,
     fault::Fault,
     objects::StreamOutput,
@@ -259,13 +259,6 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
 
     pub(super) fn set_swap_interval(&mut self, interval: &SwapInterval) -> Result<(), Fault> {
         self.call(|backend, scope| backend.set_swap_interval(scope, interval.interval))
-    }
-
-    pub(super) fn flush(&mut self) -> Result<(), Fault> {
-        match self.backend.flush() {
-            Err(BackendError::DeviceLost) => Err(Fault::DeviceLost),
-            outcome => self.verb(outcome),
-        }
     }
 
     pub(super) fn debug_mark(&mut self, mark: &DebugMark, text: &[u8]) -> Result<(), Fault> {

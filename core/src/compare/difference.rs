@@ -111,7 +111,11 @@ impl Value {
                 for byte in self.bytes.iter().take(self.len as usize) {
                     write!(f, "{byte:02x}")?;
                 }
-                if self.len as usize > self.bytes.len() { write!(f, "... ({} bytes)", self.len) } else { Ok(()) }
+                if self.len as usize > self.bytes.len() {
+                    write!(f, "... ({} bytes)", self.len)
+                } else {
+                    Ok(())
+                }
             }
         }
     }

@@ -62,7 +62,9 @@ impl<'a> Snapshot<'a> {
         let mut len = 0;
         let Ok(()) = visit(state, contents, verb, &mut |field| {
             let end = len + HEAD + field.bytes.len();
-            if let Some((head, bytes)) = buffer.get_mut(len..end).and_then(|all| all.split_at_mut_checked(HEAD)) {
+            if let Some((head, bytes)) =
+                buffer.get_mut(len..end).and_then(|all| all.split_at_mut_checked(HEAD))
+            {
                 let [family, name] = [field.family as u8, field.name as u8];
                 let index = field.index.unwrap_or(NO_INDEX).to_le_bytes();
                 let size = (field.bytes.len() as u32).to_le_bytes();
@@ -101,9 +103,9 @@ impl<'a> Snapshot<'a> {
         entry
     }
 
-    /// Whether a field is among those that are left.
-    pub(super) fn contains(mut self, field: &Field<'_>) -> bool {
-        core::iter::from_fn(|| self.next()).any(|entry| entry.is(field))
+    /// Fields that are left.
+    pub(super) fn count(mut self) -> usize {
+        core::iter::from_fn(|| self.next()).count()
     }
 
     fn read(&mut self) -> Option<Entry<'a>> {

@@ -196,7 +196,11 @@ impl<C: Contents, E, V: FnMut(&Field<'_>) -> Result<(), E>> Walk<'_, C, V> {
                 self.one(Name::DrawProgram, None, &state.draw_program)?;
                 self.one(Name::DispatchProgram, None, &state.dispatch_program)?;
                 // Contents of a program are sent before a verb that uses it, and not before.
-                self.program(if verb == Verb::Dispatch { state.dispatch_program } else { state.draw_program })
+                match verb {
+                    Verb::Draw => self.program(state.draw_program),
+                    Verb::Dispatch => self.program(state.dispatch_program),
+                    _ => Ok(()),
+                }
             }
             Family::Framebuffers => {
                 self.one(Name::DrawFramebuffer, None, &state.draw_framebuffer)?;
@@ -321,7 +325,13 @@ impl<C: Contents, E, V: FnMut(&Field<'_>) -> Result<(), E>> Walk<'_, C, V> {
         self.field(name, index, items, true)
     }
 
-    fn field<T: Member>(&mut self, name: Name, index: Option<u32>, items: &[T], is_run: bool) -> Result<(), E> {
+    fn field<T: Member>(
+        &mut self,
+        name: Name,
+        index: Option<u32>,
+        items: &[T],
+        is_run: bool,
+    ) -> Result<(), E> {
         let (family, item) = (self.family, ShapeOf::<T>::SHAPE);
         (self.visitor)(&Field { family, name, index, item, is_run, bytes: items.as_bytes() })
     }

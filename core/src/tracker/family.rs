@@ -15,7 +15,7 @@ use runahead_wire::{
 use super::Tracker;
 use crate::state::{IMAGE_UNITS, TEXTURE_UNITS, VERTEX_ATTRIBS, VERTEX_BINDINGS, Window};
 
-/// What a verb needs of the state, by class.
+/// Verbs, by what they need of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// `DrawVbo`.
@@ -37,6 +37,19 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Whether the server looks at every handle that the context names before it.
+    const fn is_checked(self) -> bool {
+        match self {
+            Self::Draw
+            | Self::Dispatch
+            | Self::Clear
+            | Self::Blit
+            | Self::ReadPixels
+            | Self::CopyFramebuffer => true,
+            Self::ReadTexture | Self::StreamOutput => false,
+        }
+    }
+
     /// The class of a row; none for rows that need nothing of the context's state.
     #[must_use]
     pub const fn of(op: Op) -> Option<Self> {
@@ -48,10 +61,9 @@ impl Verb {
             Op::ReadPixels | Op::ReadPixelsToBuffer => Self::ReadPixels,
             Op::CopyFramebufferToTexture => Self::CopyFramebuffer,
             Op::GetTextureImage | Op::GetTextureImageToBuffer => Self::ReadTexture,
-            Op::BeginStreamOutput
-            | Op::EndStreamOutput
-            | Op::PauseStreamOutput
-            | Op::ResumeStreamOutput => Self::StreamOutput,
+            Op::BeginStreamOutput | Op::EndStreamOutput | Op::PauseStreamOutput | Op::ResumeStreamOutput => {
+                Self::StreamOutput
+            }
             _ => return None,
         })
     }
@@ -143,11 +155,13 @@ impl SubAssign for Dirty {
 }
 
 /// The table. A line reads: family, name, accessor and member of [`State`](crate::state::State) where one
-/// member is the whole of it, verbs. Its order is the order in which families are sent.
+/// member is the whole of it, verbs that use it, and whether it names objects. Its order is the order in which
+/// families are sent.
 macro_rules! families {
     ($(
         $(#[doc = $doc:literal])+
-        $family:ident $name:literal $( ($accessor:ident = $member:ident: $ty:ty) )? [ $($verb:ident)+ ];
+        $family:ident $name:literal $( ($accessor:ident = $member:ident: $ty:ty) )?
+            [ $($verb:ident)+ ] $( names $objects:ident )?;
     )+) => {
         /// State that is sent, compared and suppressed together.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -168,13 +182,20 @@ macro_rules! families {
         }
 
         impl Verb {
-            /// The families that a verb of this class needs.
+            /// The families that are sent before a verb of this class: those that it uses, and, where the
+            /// server looks at every handle of the context, those that name objects. What one of these still
+            /// names there may have died while another context was current.
             // Folded to a constant wherever the class is known.
             #[inline(always)]
             #[must_use]
             pub const fn needs(self) -> Dirty {
                 let mut needs = 0;
-                $( if matches!(self, $( Self::$verb )|+) { needs |= Dirty::of(Family::$family).0; } )+
+                $(
+                    let named = false $( || { stringify!($objects); self.is_checked() } )?;
+                    if named || matches!(self, $( Self::$verb )|+) {
+                        needs |= Dirty::of(Family::$family).0;
+                    }
+                )+
                 Dirty(needs)
             }
         }
@@ -208,38 +229,38 @@ families! {
     AttribDefaults "attrib_defaults"
         (attrib_defaults = attrib_defaults: [AttribValue; VERTEX_ATTRIBS]) [Draw];
     /// The vertex layout.
-    VertexElements "vertex_elements" [Draw];
+    VertexElements "vertex_elements" [Draw] names objects;
     /// Vertex buffers. A point's own number is filled in when the window is sent.
     VertexBuffers "vertex_buffers"
-        (vertex_buffers = vertex_buffers: Window<VertexBuffer, VERTEX_BINDINGS>) [Draw];
+        (vertex_buffers = vertex_buffers: Window<VertexBuffer, VERTEX_BINDINGS>) [Draw] names objects;
     /// The index buffer.
-    IndexBuffer "index_buffer" (index_buffer = index_buffer: IndexBuffer) [Draw];
+    IndexBuffer "index_buffer" (index_buffer = index_buffer: IndexBuffer) [Draw] names objects;
     /// Buffers of indirect commands.
     IndirectBuffers "indirect_buffers"
-        (indirect_buffers = indirect_buffers: IndirectBuffers) [Draw Dispatch];
+        (indirect_buffers = indirect_buffers: IndirectBuffers) [Draw Dispatch] names objects;
     /// What the texture units see. The window is widened to every unit that was touched, and a unit's own
     /// number filled in, when it is sent.
     SamplerViews "sampler_views"
-        (sampler_views = sampler_views: Window<BoundView, TEXTURE_UNITS>) [Draw Dispatch];
+        (sampler_views = sampler_views: Window<BoundView, TEXTURE_UNITS>) [Draw Dispatch] names objects;
     /// Samplers of the texture units. The window is widened to every unit that was touched when it is sent.
     SamplerStates "sampler_states"
-        (sampler_states = sampler_states: Window<Handle, TEXTURE_UNITS>) [Draw Dispatch];
+        (sampler_states = sampler_states: Window<Handle, TEXTURE_UNITS>) [Draw Dispatch] names objects;
     /// Image units. A unit's own number is filled in when the window is sent.
     ShaderImages "shader_images"
-        (shader_images = shader_images: Window<ImageView, IMAGE_UNITS>) [Draw Dispatch];
+        (shader_images = shader_images: Window<ImageView, IMAGE_UNITS>) [Draw Dispatch] names objects;
     /// Uniform buffers.
-    UniformBuffers "uniform_buffers" [Draw Dispatch];
+    UniformBuffers "uniform_buffers" [Draw Dispatch] names objects;
     /// Shader storage buffers.
-    StorageBuffers "storage_buffers" [Draw Dispatch];
+    StorageBuffers "storage_buffers" [Draw Dispatch] names objects;
     /// Atomic counter buffers.
-    AtomicBuffers "atomic_buffers" [Draw Dispatch];
+    AtomicBuffers "atomic_buffers" [Draw Dispatch] names objects;
     /// The programs.
-    Programs "programs" [Draw Dispatch];
+    Programs "programs" [Draw Dispatch] names objects;
     /// The framebuffers of draws and reads.
-    Framebuffers "framebuffers" [Draw Clear Blit ReadPixels CopyFramebuffer];
+    Framebuffers "framebuffers" [Draw Clear Blit ReadPixels CopyFramebuffer] names objects;
     /// The query that verbs depend on.
     ConditionalRender "conditional_render"
-        (conditional_render = conditional_render: ConditionalRender) [Draw Dispatch Clear Blit];
+        (conditional_render = conditional_render: ConditionalRender) [Draw Dispatch Clear Blit] names objects;
     /// The transform feedback object.
     StreamOutput "stream_output" [Draw StreamOutput];
 }

@@ -73,8 +73,9 @@ enum Points {
 /// are changed by their identities.
 fn naming(state: &mut State, kind: Kind, object: Handle, points: Points) -> Dirty {
     use Family::{
-        AtomicBuffers, ConditionalRender, Framebuffers, IndexBuffer, IndirectBuffers, Programs, SamplerStates,
-        SamplerViews, ShaderImages, StorageBuffers, UniformBuffers, VertexBuffers, VertexElements,
+        AtomicBuffers, ConditionalRender, Framebuffers, IndexBuffer, IndirectBuffers, Programs,
+        SamplerStates, SamplerViews, ShaderImages, StorageBuffers, UniformBuffers, VertexBuffers,
+        VertexElements,
     };
     let mut found = Dirty::NONE;
     match kind {
@@ -108,8 +109,7 @@ fn naming(state: &mut State, kind: Kind, object: Handle, points: Points) -> Dirt
             found |= Dirty::when(SamplerStates, any(samplers, points, |sampler| *sampler == object));
         }
         Kind::ShaderCso => {
-            let mut programs =
-                [&mut state.shader, &mut state.draw_program, &mut state.dispatch_program];
+            let mut programs = [&mut state.shader, &mut state.draw_program, &mut state.dispatch_program];
             found |= Dirty::when(Programs, any_handle(&mut programs, points, object));
         }
         Kind::Query => {

@@ -24,13 +24,10 @@ const DEFAULT: u64 = 0;
 struct Content {
     id: u64,
     version: u64,
-    /// Whether it changed without another version.
-    stale: bool,
     state: FramebufferState,
 }
 
 /// The framebuffers that verbs are to have.
-#[derive(Default)]
 pub(super) struct Framebuffers {
     /// None before the first set.
     draw: Option<Content>,
@@ -38,6 +35,14 @@ pub(super) struct Framebuffers {
     /// Version of the default framebuffer that the server has, which is the context's. Those of the others
     /// belong to the share group, so their slots remember them.
     default_sent: Option<u64>,
+    /// Versions of the tracker's own making count down from the top, where no caller's count gets.
+    own_version: u64,
+}
+
+impl Default for Framebuffers {
+    fn default() -> Self {
+        Self { draw: None, read: None, default_sent: None, own_version: u64::MAX }
+    }
 }
 
 impl fmt::Debug for Framebuffers {
@@ -47,7 +52,7 @@ impl fmt::Debug for Framebuffers {
             .field("draw", &named(&self.draw))
             .field("read", &named(&self.read))
             .field("default_sent", &self.default_sent)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -55,6 +60,12 @@ impl Framebuffers {
     /// The server has no content of the default framebuffer any more.
     pub(super) const fn forget_default(&mut self) {
         self.default_sent = None;
+    }
+
+    /// A version that no content has had.
+    const fn new_version(&mut self) -> u64 {
+        self.own_version -= 1;
+        self.own_version
     }
 
     fn bound_mut(&mut self) -> impl Iterator<Item = &mut Content> {
@@ -72,7 +83,7 @@ impl Framebuffers {
             DEFAULT => self.default_sent,
             id => handle(id, slots).and_then(|fbo| slots.stamp(Band::Framebuffer, fbo)),
         };
-        version == Some(content.version) && !content.stale
+        version == Some(content.version)
     }
 }
 
@@ -101,7 +112,7 @@ impl Tracker {
             let same = bound.is_some_and(|content| content.id == id);
             let known = same && bound.is_some_and(|content| content.version == version);
             if (named || same) && !known {
-                *bound = Some(Content { id, version, stale: false, state: *state });
+                *bound = Some(Content { id, version, state: *state });
                 changed = true;
             }
         }
@@ -122,7 +133,7 @@ impl Tracker {
         slots: &mut SlotSpace<S>,
     ) -> Result<Handle, SyncError<P::Error>> {
         self.set_framebuffer(FramebufferTarget::Named, id, version, state);
-        let content = Content { id, version, stale: false, state: *state };
+        let content = Content { id, version, state: *state };
         match handle(id, slots) {
             Some(fbo) if self.framebuffers.has(&content, slots) => Ok(fbo),
             _ => self.tell_framebuffer(&content, FramebufferTarget::Named, pipe, slots),
@@ -183,9 +194,6 @@ impl Tracker {
         } else {
             slots.set_stamp(Band::Framebuffer, fbo, content.version);
         }
-        for told in self.framebuffers.bound_mut().filter(|bound| bound.id == content.id) {
-            told.stale = false;
-        }
         for state in [&mut self.wanted, &mut self.sent] {
             if matches!(target, Draw | Both) {
                 state.draw_framebuffer = fbo;
@@ -199,6 +207,7 @@ impl Tracker {
 
     /// Detaches an object from the framebuffers that are to be bound.
     pub(super) fn detach(&mut self, kind: SurfaceKind, object: Handle) {
+        let version = self.framebuffers.new_version();
         let mut found = false;
         for content in self.framebuffers.bound_mut() {
             let state = &mut content.state;
@@ -206,7 +215,7 @@ impl Tracker {
             for surface in state.color.iter_mut().chain(others) {
                 if surface.kind() == Some(kind) && surface.resource == object {
                     *surface = Surface::default();
-                    content.stale = true;
+                    content.version = version;
                     found = true;
                 }
             }
@@ -216,12 +225,11 @@ impl Tracker {
 
     /// Sets the framebuffer of the surfaces where this one is to be bound.
     pub(super) fn forget_framebuffer<S: Storage>(&mut self, fbo: Handle, slots: &SlotSpace<S>) {
-        let Framebuffers { default_sent, .. } = self.framebuffers;
-        // Without a default framebuffer yet: one that is not complete, so that nobody draws to it.
+        let own_version = self.framebuffers.new_version();
         let default = Content {
             id: DEFAULT,
-            version: default_sent.unwrap_or_default(),
-            stale: default_sent.is_none(),
+            // Without a default framebuffer yet: one that is not complete, so that nobody draws to it.
+            version: self.framebuffers.default_sent.unwrap_or(own_version),
             state: self.wanted.default_framebuffer,
         };
         let mut found = false;

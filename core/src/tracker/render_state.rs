@@ -192,7 +192,8 @@ impl Tracker {
         if dynamic != 0 {
             let mut blob = [0; DYNAMIC_BYTES];
             let blob = Half::Dynamic.gather(dynamic, wanted, &mut blob);
-            let head = DynamicState { chunk_mask: dynamic, version: states.version, ..DynamicState::default() };
+            let head =
+                DynamicState { chunk_mask: dynamic, version: states.version, ..DynamicState::default() };
             pipe.set_dynamic_state(&head, Bulk::Bytes(blob))?;
             Half::Dynamic.copy(wanted, sent);
         }
@@ -225,4 +226,60 @@ fn hash(half: &[u8; PIPELINE_BYTES]) -> u64 {
 }
 
 // A chunk is whole words of 4 bytes, so the hash leaves out nothing.
-const _: () = assert!(PIPELINE_BYTES % 4 == 0);
+const _: () = assert!(PIPELINE_BYTES.is_multiple_of(4));
+
+#[cfg(test)]
+mod tests {
+    use std::boxed::Box;
+
+    use runahead_wire::{BlobRef, Row, Sink, pipe::Encoder};
+
+    use super::*;
+    use crate::{state::initial_render_state, storage::heap::Heap};
+
+    /// A sink that keeps nothing.
+    struct Nowhere;
+
+    impl Sink for Nowhere {
+        type Error = ();
+
+        fn stage(&mut self, bulk: Bulk<'_>) -> Result<BlobRef, ()> {
+            Ok(BlobRef::staged(0, bulk.len()))
+        }
+
+        fn record<'a, R: Row<'a>>(&mut self, _: &R) -> Result<(), ()> {
+            Ok(())
+        }
+    }
+
+    fn half(state: &RenderState) -> [u8; PIPELINE_BYTES] {
+        let mut half = [0; PIPELINE_BYTES];
+        let _ = Half::Pipeline.gather(Half::Pipeline.all(), state, &mut half);
+        half
+    }
+
+    #[test]
+    fn states_that_share_their_hash_are_told_apart() {
+        let (mut states, mut slots) = (Box::<RenderStates>::default(), SlotSpace::<Heap>::default());
+        let mut pipe = Encoder(Nowhere);
+        let one = initial_render_state();
+        let other = RenderState { depth_test: 1, ..one };
+        let first = states.get(&one, 0, true, &mut pipe, &mut slots).unwrap();
+        // As if the hashes of both were the same number.
+        let at = states.entries.iter().position(|entry| entry.cso == first).unwrap();
+        states.hashes[at] = hash(&half(&other));
+        let second = states.get(&other, 0, true, &mut pipe, &mut slots).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(states.get(&other, 0, true, &mut pipe, &mut slots), Ok(second));
+    }
+
+    #[test]
+    fn the_hash_sees_every_byte() {
+        let same = half(&initial_render_state());
+        for at in 0..PIPELINE_BYTES {
+            let mut other = same;
+            other[at] ^= 1;
+            assert_ne!(hash(&same), hash(&other), "byte {at}");
+        }
+    }
+}

@@ -148,7 +148,9 @@ impl Tracker {
             let Self { wanted, sent, .. } = self;
             match family {
                 Family::Values => {
-                    value(&wanted.values, &mut sent.values, untold, |values| pipe.set_context_values(values))?;
+                    value(&wanted.values, &mut sent.values, untold, |values| {
+                        pipe.set_context_values(values)
+                    })?;
                 }
                 Family::Render => self.send_render(untold, pipe, slots)?,
                 Family::PixelPack => value(&wanted.pixel_pack, &mut sent.pixel_pack, untold, |pack| {
@@ -162,15 +164,22 @@ impl Tracker {
                 }
                 Family::VertexElements => self.send_vertex_elements(untold, pipe, slots)?,
                 Family::VertexBuffers => {
-                    window(&mut wanted.vertex_buffers, &mut sent.vertex_buffers, untold, |start, buffers| {
-                        let count = buffers.len() as u32;
-                        let head = VertexBuffers { start, count, ..VertexBuffers::default() };
-                        pipe.set_vertex_buffers(&head, buffers)
-                    })?;
+                    window(
+                        &mut wanted.vertex_buffers,
+                        &mut sent.vertex_buffers,
+                        untold,
+                        |start, buffers| {
+                            let count = buffers.len() as u32;
+                            let head = VertexBuffers { start, count, ..VertexBuffers::default() };
+                            pipe.set_vertex_buffers(&head, buffers)
+                        },
+                    )?;
                 }
-                Family::IndexBuffer => value(&wanted.index_buffer, &mut sent.index_buffer, untold, |index| {
-                    pipe.set_index_buffer(index)
-                })?,
+                Family::IndexBuffer => {
+                    value(&wanted.index_buffer, &mut sent.index_buffer, untold, |index| {
+                        pipe.set_index_buffer(index)
+                    })?
+                }
                 Family::IndirectBuffers => {
                     value(&wanted.indirect_buffers, &mut sent.indirect_buffers, untold, |buffers| {
                         pipe.set_indirect_buffers(buffers)
@@ -182,10 +191,15 @@ impl Tracker {
                     })?;
                 }
                 Family::SamplerStates => {
-                    window(&mut wanted.sampler_states, &mut sent.sampler_states, untold, |start, samplers| {
-                        let head = SamplerStates { start, count: samplers.len() as u32 };
-                        pipe.bind_sampler_states(&head, samplers)
-                    })?;
+                    window(
+                        &mut wanted.sampler_states,
+                        &mut sent.sampler_states,
+                        untold,
+                        |start, samplers| {
+                            let head = SamplerStates { start, count: samplers.len() as u32 };
+                            pipe.bind_sampler_states(&head, samplers)
+                        },
+                    )?;
                 }
                 Family::ShaderImages => {
                     window(&mut wanted.shader_images, &mut sent.shader_images, untold, |start, images| {
@@ -220,7 +234,10 @@ impl Tracker {
                 }
                 Family::StreamOutput => {
                     value(&wanted.stream_output, &mut sent.stream_output, untold, |&lifetime_id| {
-                        pipe.bind_stream_output(&StreamOutputBind { lifetime_id, ..StreamOutputBind::default() })
+                        pipe.bind_stream_output(&StreamOutputBind {
+                            lifetime_id,
+                            ..StreamOutputBind::default()
+                        })
                     })?;
                 }
             }

@@ -69,7 +69,9 @@ impl Layout {
             return Ok(Handle::NULL);
         }
         let cso = match slots.find(Band::VertexElements, self.id) {
-            Some(cso) if !untold && slots.stamp(Band::VertexElements, cso) == Some(self.version) => return Ok(cso),
+            Some(cso) if !untold && slots.stamp(Band::VertexElements, cso) == Some(self.version) => {
+                return Ok(cso);
+            }
             Some(cso) => {
                 self.create(cso, pipe)?;
                 cso
@@ -95,7 +97,9 @@ impl Tracker {
         attributes: &[VertexAttrib],
         points: &[VertexBindingPoint],
     ) -> bool {
-        if attributes.len() > limits::VERTEX_ATTRIBS as usize || points.len() > limits::VERTEX_BINDINGS as usize {
+        if attributes.len() > limits::VERTEX_ATTRIBS as usize
+            || points.len() > limits::VERTEX_BINDINGS as usize
+        {
             return false;
         }
         let layout = &mut self.layout;

@@ -59,7 +59,8 @@ macro_rules! forward {
     };
 }
 use runahead_wire::payload::{
-    BufferWriteback, ByteRange, CapsChanged, FenceSignaled, GlError, GpuWritten, RequestRefused, SurfaceChanged,
+    BufferWriteback, ByteRange, CapsChanged, FenceSignaled, GlError, GpuWritten, RequestRefused,
+    SurfaceChanged,
 };
 forward! {
     buffer_writeback(payload: &BufferWriteback, bytes: &[u8]);
