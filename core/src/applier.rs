@@ -19,7 +19,7 @@ use runahead_rings::Status;
 use runahead_wire::{
     Handle, ReplySpace,
     handle::Kind,
-    payload::{BindContext, EventOrigin, GlError, RequestRefused},
+    payload::{BindContext, DrawIndirect, DrawInfo, DrawRange, EventOrigin, GlError, RequestRefused},
     pipe::Op,
     values::{ErrorKind, RefusedReason},
     zerocopy::IntoBytes,
@@ -27,7 +27,7 @@ use runahead_wire::{
 
 use crate::{
     backend::{Backend, BackendError, Progress, Scope, Twin},
-    bind_state::BindState,
+    bind_state::{BindState, Trouble},
     fault::Fault,
     objects::{DefineError, Objects},
     outlet::Outlet,
@@ -378,6 +378,63 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
     }
 }
 
+/// One steady draw: nothing stands in its way, and nothing that its context names has ended or was refused since the
+/// last one. Everything else about draws is [`Apply::draw`]'s.
+impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
+    #[inline]
+    fn draw(
+        &mut self,
+        info: &DrawInfo,
+        ranges: &[DrawRange],
+        indirect: &[DrawIndirect],
+    ) -> Result<(), Fault> {
+        if indirect.is_empty()
+            && let Some(current) = &self.current
+            && let Some(context) = self.contexts.get_mut(current.context)
+            && let Some(group) = self.groups.get_mut(current.group)
+            && !context.bind.trouble.any(Trouble::DRAW)
+            && context.bind.epoch_seen == group.objects.epoch
+            && (info.index_size == 0
+                || info.index_resource == context.bind.indices_seen
+                || group.objects.buffers.get(info.index_resource).is_some())
+        {
+            let mut scope = Scope {
+                objects: &mut group.objects,
+                bind: &context.bind,
+                context: current.token,
+                group: group.token,
+                draw_surface: current.draw_surface,
+                read_surface: current.read_surface,
+                ordinal: self.ordinal,
+            };
+            match self.backend.draw(&mut scope, info, ranges, None) {
+                Ok(()) => Ok(()),
+                Err(error) => self.draw_failed(error),
+            }
+        } else {
+            self.draw_any(info, ranges, indirect)
+        }
+    }
+
+    // Apart, so that a steady draw saves no registers for them.
+    #[cold]
+    #[inline(never)]
+    fn draw_any(
+        &mut self,
+        info: &DrawInfo,
+        ranges: &[DrawRange],
+        indirect: &[DrawIndirect],
+    ) -> Result<(), Fault> {
+        self.at(Op::DrawVbo)?.draw(info, ranges, indirect)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn draw_failed(&mut self, error: BackendError) -> Result<(), Fault> {
+        self.at(Op::DrawVbo)?.verb_failed(error)
+    }
+}
+
 fn end_group<B: Backend, S: Storage>(
     group: &mut Group<B, S>,
     backend: &mut B,
@@ -484,7 +541,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
             BackendError::Refused(reason) => reason,
             BackendError::DeviceLost => return Err(Fault::DeviceLost),
         };
-        self.objects.refusals += 1;
+        self.objects.epoch += 1;
         self.outlet.refused(&RequestRefused {
             origin: self.origin(),
             object,

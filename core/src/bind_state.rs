@@ -103,25 +103,60 @@ pub struct BindState {
     pub stream_output_targets: Window<BufferRange, { limits::STREAM_OUTPUT_TARGETS }>,
     /// The open span of capture.
     pub capture: Option<Capture>,
-    /// Whether the values came since the context began.
-    pub(crate) has_values: bool,
-    /// Whether the windows of views and samplers cover every unit that was touched.
-    pub(crate) windows_cover: bool,
-    /// Deaths of the share group when the windows were last looked through.
-    pub(crate) deaths_seen: u64,
-    /// Refusals of the share group at that time.
-    pub(crate) refusals_seen: u64,
-    /// Families whose handles were set since then.
-    pub(crate) unchecked: bool,
-    /// What a draw cannot do without and the server has refused.
-    pub(crate) refused: Refused,
+    /// What stands in the way of a verb.
+    pub(crate) trouble: Trouble,
+    /// Epoch of the share group's objects when the windows were last looked through.
+    pub(crate) epoch_seen: u64,
+    /// An index buffer that was found live in that epoch.
+    pub(crate) indices_seen: Handle,
 }
 
-/// Whether something that verbs of a class cannot do without was refused by the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Refused {
-    pub(crate) draw: bool,
-    pub(crate) dispatch: bool,
-    pub(crate) draw_framebuffer: bool,
-    pub(crate) read_framebuffer: bool,
+/// What stands in the way of a verb: nothing, in a steady draw, which is one comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Trouble(u8);
+
+impl Trouble {
+    /// Handles were set since the windows were looked through.
+    pub(crate) const UNCHECKED: Self = Self(1);
+    /// The context values have not come since the context began.
+    pub(crate) const NO_VALUES: Self = Self(2);
+    /// The windows of views and samplers do not cover every unit that was touched.
+    pub(crate) const UNCOVERED: Self = Self(4);
+    /// The program of draws or a vertex buffer was refused by the server.
+    pub(crate) const DRAW_REFUSED: Self = Self(8);
+    /// The program of dispatches was refused.
+    pub(crate) const DISPATCH_REFUSED: Self = Self(16);
+    /// Something attached to the framebuffer of draws was refused.
+    pub(crate) const DRAW_FRAMEBUFFER_REFUSED: Self = Self(32);
+    /// Something attached to the framebuffer of reads was refused.
+    pub(crate) const READ_FRAMEBUFFER_REFUSED: Self = Self(64);
+
+    /// Whether there is any of this trouble.
+    pub(crate) const fn any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    /// This trouble is there, or is not.
+    pub(crate) const fn set(&mut self, which: Self, there: bool) {
+        self.0 = if there { self.0 | which.0 } else { self.0 & !which.0 };
+    }
+
+    /// Both.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What keeps a draw from being drawn.
+    pub(crate) const DRAW: Self = Self::UNCHECKED
+        .and(Self::NO_VALUES)
+        .and(Self::UNCOVERED)
+        .and(Self::DRAW_REFUSED)
+        .and(Self::DRAW_FRAMEBUFFER_REFUSED);
+}
+
+impl Default for Trouble {
+    /// That of a new context.
+    fn default() -> Self {
+        Self::NO_VALUES.and(Self::UNCOVERED)
+    }
 }

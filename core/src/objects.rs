@@ -420,10 +420,9 @@ pub struct Objects<B: Backend, S: Storage> {
     pub queries: Records<Query, B::Query, S>,
     /// Transform feedback objects.
     pub stream_outputs: S::Table<StreamOutput<B::StreamOutput>>,
-    /// Moves with every death, so that a context knows when its windows must be looked through again.
-    pub deaths: u64,
-    /// Moves with every refusal, for the same reason.
-    pub refusals: u64,
+    /// Moves with every death and every refusal, so that a context knows when its windows must be looked through
+    /// again.
+    pub epoch: u64,
 }
 
 impl<B: Backend, S: Storage> Default for Objects<B, S> {
@@ -441,8 +440,7 @@ impl<B: Backend, S: Storage> Default for Objects<B, S> {
             fences: Records::default(),
             queries: Records::default(),
             stream_outputs: S::Table::default(),
-            deaths: 0,
-            refusals: 0,
+            epoch: 0,
         }
     }
 }

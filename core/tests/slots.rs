@@ -2,10 +2,7 @@
 
 mod common;
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Display,
-};
+use std::collections::{HashMap, HashSet};
 
 use common::heap::Heap;
 use proptest::{prelude::*, test_runner::TestCaseError};
@@ -359,7 +356,7 @@ fn a_first_record_is_asked_for_only_with_a_handle() {
     let mut slots = Slots::<Heap>::new(1, 2);
     slots.mint(1).unwrap();
     for (lifetime, error) in [(1, MintError::InUse), (2, MintError::Full)] {
-        let refused = slots.mint_with(lifetime, |handle| Err(handle));
+        let refused = slots.mint_with(lifetime, Err);
         assert_eq!(refused, Err(MintWithError::Mint(error)));
     }
 }
@@ -447,7 +444,7 @@ fn bands_are_independent_and_cover_the_kinds() {
 
 #[test]
 fn errors_are_small_and_say_what_happened() {
-    fn sentence(error: impl Display + Copy + core::error::Error) -> String {
+    fn sentence(error: impl Copy + core::error::Error) -> String {
         assert!(size_of_val(&error) <= 4);
         error.to_string()
     }

@@ -48,12 +48,19 @@ impl<T: Default + Debug> Table<T> for Chunked<T> {
 
     #[inline]
     fn get(&self, at: u32) -> Option<&T> {
+        // The first objects are looked up most: contexts, share groups, what a program made first.
+        if (at as usize) < FIRST {
+            return self.chunks.first()?.get(at as usize);
+        }
         let (chunk, place) = place(at);
         self.chunks.get(chunk)?.get(place)
     }
 
     #[inline]
     fn get_mut(&mut self, at: u32) -> Option<&mut T> {
+        if (at as usize) < FIRST {
+            return self.chunks.first_mut()?.get_mut(at as usize);
+        }
         let (chunk, place) = place(at);
         self.chunks.get_mut(chunk)?.get_mut(place)
     }

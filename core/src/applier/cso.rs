@@ -14,6 +14,7 @@ use runahead_wire::{
 use super::{Apply, bytes};
 use crate::{
     backend::{Backend, Twin},
+    bind_state::Trouble,
     chunks::{Half, PIPELINE_BYTES},
     fault::Fault,
     objects::{Bindings, Define, Shader, append, refill},
@@ -104,7 +105,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         self.null_or_known(Kind::VertexElementsCso, object.handle, "handle")?;
         self.bind.state.vertex_elements = object.handle;
         self.bind.serials.vertex_elements = self.next_serial();
-        self.bind.unchecked = true;
+        self.bind.trouble.set(Trouble::UNCHECKED, true);
         Ok(())
     }
 
@@ -149,7 +150,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
     /// Releases the twin of an object whose end the client skipped by using its slot again.
     fn release_old(&mut self, old: Option<Twin<B>>) {
         if let Some(old) = old {
-            self.objects.deaths += 1;
+            self.objects.epoch += 1;
             self.release(old);
         }
     }
@@ -241,7 +242,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
 
     fn programs_moved(&mut self) {
         self.bind.serials.programs = self.next_serial();
-        self.bind.unchecked = true;
+        self.bind.trouble.set(Trouble::UNCHECKED, true);
     }
 
     pub(super) fn set_global_constants(
@@ -365,7 +366,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
             Kind::None | Kind::TransformFeedback | Kind::Context => return Err(self.corrupt("kind")),
         };
         let twin = twin.ok_or(self.unnamed("handle"))?;
-        self.objects.deaths += 1;
+        self.objects.epoch += 1;
         self.release(twin);
         Ok(())
     }

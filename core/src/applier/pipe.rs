@@ -281,7 +281,7 @@ impl<B: Backend, S: Storage, O: Outlet> Pipe for Applier<B, S, O> {
         ranges: &[DrawRange],
         indirect: &[DrawIndirect],
     ) -> Result<(), Fault> {
-        self.at(Op::DrawVbo)?.draw(payload, ranges, indirect)
+        self.draw(payload, ranges, indirect)
     }
 
     fn launch_grid(&mut self, payload: &GridInfo) -> Result<(), Fault> {

@@ -141,7 +141,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         };
         if let Some(old) = old {
             self.debts.forget_query(self.current.group, desc.query, self.outlet)?;
-            self.objects.deaths += 1;
+            self.objects.epoch += 1;
             self.release(Twin::Query(old));
         }
         Ok(())

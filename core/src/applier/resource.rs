@@ -84,7 +84,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
             _ => define!(textures, Texture),
         };
         if let Some(old) = old {
-            self.objects.deaths += 1;
+            self.objects.epoch += 1;
             self.release(old);
         }
         self.define_storage(kind, handle)
@@ -172,7 +172,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         self.must(same || old.immutable == 0, "immutable")?;
         if revived {
             // Windows that name it are to be looked at again: what was dropped for its sake is drawn now.
-            self.objects.refusals += 1;
+            self.objects.epoch += 1;
         }
         if same { Ok(()) } else { self.define_storage(kind, handle) }
     }

@@ -16,6 +16,7 @@ use runahead_wire::{
 use super::{Apply, bytes};
 use crate::{
     backend::{Backend, Twin},
+    bind_state::Trouble,
     chunks::Half,
     fault::Fault,
     objects::Define,
@@ -54,7 +55,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
                 Err(error) => return Err(self.undefined(error)),
             };
             if let Some(old) = old {
-                self.objects.deaths += 1;
+                self.objects.epoch += 1;
                 self.release(Twin::Framebuffer(old));
             }
         }
@@ -74,7 +75,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
             self.bind.state.read_framebuffer = state.fbo;
             self.bind.serials.read_framebuffer = serial;
         }
-        self.bind.unchecked = true;
+        self.bind.trouble.set(Trouble::UNCHECKED, true);
         Ok(())
     }
 
@@ -99,7 +100,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         let set = self.bind.state.vertex_buffers.set(head.start, buffers);
         self.must(set, "count")?;
         self.bind.serials.vertex_buffers = self.next_serial();
-        self.bind.unchecked = true;
+        self.bind.trouble.set(Trouble::UNCHECKED, true);
         Ok(())
     }
 
@@ -255,7 +256,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
             "touched_buffer_binding_point_count",
         )?;
         self.bind.state.values = *values;
-        self.bind.has_values = true;
+        self.bind.trouble.set(Trouble::NO_VALUES, false);
         self.bind.serials.values = self.next_serial();
         self.windows_moved();
         Ok(())
@@ -272,7 +273,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
     fn windows_moved(&mut self) {
         let state = &self.bind.state;
         let touched = state.values.max_touched_texture_unit + 1;
-        self.bind.windows_cover =
-            state.sampler_views.count() >= touched && state.sampler_states.count() >= touched;
+        let covered = state.sampler_views.count() >= touched && state.sampler_states.count() >= touched;
+        self.bind.trouble.set(Trouble::UNCOVERED, !covered);
     }
 }

@@ -14,6 +14,7 @@ use runahead_wire::{
 use super::{Apply, Named, extent, resource::kind_of};
 use crate::{
     backend::{Backend, Read},
+    bind_state::Trouble,
     fault::Fault,
     outlet::Outlet,
     storage::Storage,
@@ -140,7 +141,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         };
         self.in_level(&desc, copy.level, "level", &region, "x_offset")?;
         self.ready()?;
-        if self.bind.refused.read_framebuffer {
+        if self.bind.trouble.any(Trouble::READ_FRAMEBUFFER_REFUSED) {
             return self.drop_for_framebuffer(self.bind.state.read_framebuffer);
         }
         self.contents_moved(Kind::Texture, copy.dst);
@@ -203,7 +204,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         self.must(read.resource.is_null(), "resource")?;
         self.ready()?;
         let Some(space) = self.wants_bytes(reply, read)? else { return Ok(()) };
-        if self.bind.refused.read_framebuffer {
+        if self.bind.trouble.any(Trouble::READ_FRAMEBUFFER_REFUSED) {
             self.drop_for_framebuffer(self.bind.state.read_framebuffer)?;
             return self.decline(space);
         }
@@ -254,7 +255,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         } else {
             self.must(read.src.resource.is_null(), "resource")?;
             self.ready()?;
-            if self.bind.refused.read_framebuffer {
+            if self.bind.trouble.any(Trouble::READ_FRAMEBUFFER_REFUSED) {
                 return self.drop_for_framebuffer(self.bind.state.read_framebuffer);
             }
         }

@@ -14,7 +14,7 @@ use runahead_wire::{
 use super::{Apply, Named};
 use crate::{
     backend::{Backend, Twin},
-    bind_state::Capture,
+    bind_state::{Capture, Trouble},
     fault::Fault,
     objects::StreamOutput,
     outlet::Outlet,
@@ -31,7 +31,8 @@ const INDIRECT_DISPATCH: u64 = 12;
 const STREAM_OUTPUTS: u32 = 4096;
 
 impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub(super) fn draw(
         &mut self,
         info: &DrawInfo,
@@ -40,14 +41,13 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
     ) -> Result<(), Fault> {
         self.ready()?;
         self.covered()?;
-        let refused = self.bind.refused;
-        if refused.draw || refused.draw_framebuffer {
+        if self.bind.trouble.any(Trouble::DRAW) {
             return self.drop_draw();
         }
         if info.index_size != 0 {
             match self.objects.buffers.known(info.index_resource) {
                 Some(indices) if indices.is_refused() => return self.drop_for_buffer(info.index_resource),
-                Some(_) => {}
+                Some(_) => self.bind.indices_seen = info.index_resource,
                 None => return Err(self.unnamed("index_resource")),
             }
         }
@@ -88,7 +88,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
     pub(super) fn launch_grid(&mut self, grid: &GridInfo) -> Result<(), Fault> {
         self.ready()?;
         self.covered()?;
-        if self.bind.refused.dispatch {
+        if self.bind.trouble.any(Trouble::DISPATCH_REFUSED) {
             return self.drop_for_program(self.bind.state.dispatch_program);
         }
         if grid.is_indirect() == Some(true) {
@@ -112,7 +112,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         self.ready()?;
         let bound = clear.fbo.is_null();
         let refused = if bound {
-            self.bind.refused.draw_framebuffer
+            self.bind.trouble.any(Trouble::DRAW_FRAMEBUFFER_REFUSED)
         } else {
             self.named_framebuffer_refused(clear.fbo)?
         };

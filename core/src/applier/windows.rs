@@ -14,29 +14,27 @@ use runahead_wire::{
 
 use super::Apply;
 use crate::{
-    backend::Backend, bind_state::Refused, fault::Fault, objects::Objects, outlet::Outlet, storage::Storage,
+    backend::Backend, bind_state::Trouble, fault::Fault, objects::Objects, outlet::Outlet, storage::Storage,
 };
 
 impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
     /// What every verb needs: its windows, its values, and no handle of an object that has ended.
     #[inline]
     pub(super) fn ready(&mut self) -> Result<(), Fault> {
-        let bind = &*self.bind;
-        let moved = bind.unchecked
-            || bind.deaths_seen != self.objects.deaths
-            || bind.refusals_seen != self.objects.refusals;
+        let moved = self.bind.trouble.any(Trouble::UNCHECKED) || self.bind.epoch_seen != self.objects.epoch;
         if moved { self.look_through() } else { Ok(()) }
     }
 
     /// What a draw or dispatch needs besides.
     #[inline]
     pub(super) fn covered(&self) -> Result<(), Fault> {
-        if self.bind.has_values && self.bind.windows_cover { Ok(()) } else { Err(self.uncovered()) }
+        let uncovered = Trouble::NO_VALUES.and(Trouble::UNCOVERED);
+        if self.bind.trouble.any(uncovered) { Err(self.uncovered()) } else { Ok(()) }
     }
 
     #[cold]
     fn uncovered(&self) -> Fault {
-        if !self.bind.has_values {
+        if self.bind.trouble.any(Trouble::NO_VALUES) {
             return Fault::Corrupt { row: self.op, field: "context_values" };
         }
         let touched = self.bind.state.values.max_touched_texture_unit + 1;
@@ -91,17 +89,16 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
             |program: Handle| objects.shaders.known(program).is_some_and(|shader| shader.is_refused());
         let buffers = state.vertex_buffers.covered().iter();
         let mut fetched = buffers.filter_map(|buffer| objects.buffers.known(buffer.resource));
-        let refused = Refused {
-            draw: program_refused(state.draw_program) || fetched.any(|buffer| buffer.is_refused()),
-            dispatch: program_refused(state.dispatch_program),
-            draw_framebuffer,
-            read_framebuffer,
-        };
+        let draw = program_refused(state.draw_program) || fetched.any(|buffer| buffer.is_refused());
+        let dispatch = program_refused(state.dispatch_program);
         let bind = &mut *self.bind;
-        bind.refused = refused;
-        bind.unchecked = false;
-        bind.deaths_seen = self.objects.deaths;
-        bind.refusals_seen = self.objects.refusals;
+        bind.trouble.set(Trouble::DRAW_REFUSED, draw);
+        bind.trouble.set(Trouble::DISPATCH_REFUSED, dispatch);
+        bind.trouble.set(Trouble::DRAW_FRAMEBUFFER_REFUSED, draw_framebuffer);
+        bind.trouble.set(Trouble::READ_FRAMEBUFFER_REFUSED, read_framebuffer);
+        bind.trouble.set(Trouble::UNCHECKED, false);
+        bind.epoch_seen = self.objects.epoch;
+        bind.indices_seen = Handle::NULL;
         Ok(())
     }
 

@@ -108,8 +108,14 @@ impl Dirty {
     }
 
     /// The families, in the order of the table.
+    #[inline]
     pub fn families(self) -> impl Iterator<Item = Family> {
-        Family::ALL.iter().copied().filter(move |family| self.contains(*family))
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let family = Family::ALL.get(left.trailing_zeros() as usize).copied()?;
+            left &= left - 1;
+            Some(family)
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::{convert::Infallible, hint::black_box, time::Instant};
 use runahead_wire::{BlobRef, Bulk, Row, Sink, pipe};
 
 use crate::{
-    instructions::{Function, dispatch_draws, draw, encode_draw},
+    instructions::{Counted, dispatch_draws, draw, encode_draw},
     ours::Session,
     report::{Case, Goal, Report},
     work::{median, pin},
@@ -57,11 +57,11 @@ fn instructions(report: &mut Report) -> Result<(), String> {
         goal: Goal::None,
     };
     for (name, function, goal) in [
-        ("DrawVbo, encode and commit", Function::EncodeDraw, Goal::AtMost(60.0)),
-        ("DrawVbo, copy out, decode, dispatch", Function::DispatchDraws, Goal::AtMost(120.0)),
-        ("80-byte record, push", Function::PushRecord, Goal::None),
-        ("80-byte record, take in place", Function::TakeInPlace, Goal::None),
-        ("80-byte record, take a copy", Function::TakeCopies, Goal::None),
+        ("DrawVbo, encode and commit", Counted::EncodeDraw, Goal::AtMost(60.0)),
+        ("DrawVbo, copy out, decode, dispatch", Counted::DispatchDraws, Goal::AtMost(120.0)),
+        ("80-byte record, push", Counted::PushRecord, Goal::None),
+        ("80-byte record, take in place", Counted::TakeInPlace, Goal::None),
+        ("80-byte record, take a copy", Counted::TakeCopies, Goal::None),
     ] {
         report.add(&Case { case: name, value: function.count()?, goal, ..case });
     }

@@ -18,6 +18,7 @@ use runahead_wire::{
 
 use crate::{
     codec::Empty,
+    halves,
     ours::{Session, push},
     work::Template,
 };
@@ -33,7 +34,7 @@ const SCRATCH: usize = 1 << 13;
 
 /// A function whose instructions are counted, each call inclusive.
 #[derive(Clone, Copy, Debug)]
-pub enum Function {
+pub enum Counted {
     /// Encodes a draw into the command ring and commits it.
     EncodeDraw,
     /// Takes copies of all draws, decodes them with all checks and dispatches them to an empty pipe.
@@ -44,19 +45,41 @@ pub enum Function {
     TakeInPlace,
     /// Consumes copies of all records without looking at their content.
     TakeCopies,
+    /// Draws through the tracker with nothing changed.
+    TrackAndDraw,
+    /// Rebinds a uniform buffer and draws through the tracker.
+    RebindAndDraw,
+    /// Sets uniforms and draws through the tracker.
+    SetUniformsAndDraw,
+    /// Copies, decodes and applies all draws to the null backend.
+    ApplyDraws,
 }
 
-impl Function {
-    const ALL: [Self; 5] =
-        [Self::EncodeDraw, Self::DispatchDraws, Self::PushRecord, Self::TakeInPlace, Self::TakeCopies];
+impl Counted {
+    const ALL: [Self; 9] = [
+        Self::EncodeDraw,
+        Self::DispatchDraws,
+        Self::PushRecord,
+        Self::TakeInPlace,
+        Self::TakeCopies,
+        Self::TrackAndDraw,
+        Self::RebindAndDraw,
+        Self::SetUniformsAndDraw,
+        Self::ApplyDraws,
+    ];
 
-    const fn name(self) -> &'static str {
+    /// Path of the function within this program.
+    const fn path(self) -> &'static str {
         match self {
-            Self::EncodeDraw => "encode_draw",
-            Self::DispatchDraws => "dispatch_draws",
-            Self::PushRecord => "push_record",
-            Self::TakeInPlace => "take_in_place",
-            Self::TakeCopies => "take_copies",
+            Self::EncodeDraw => "instructions::encode_draw",
+            Self::DispatchDraws => "instructions::dispatch_draws",
+            Self::PushRecord => "instructions::push_record",
+            Self::TakeInPlace => "instructions::take_in_place",
+            Self::TakeCopies => "instructions::take_copies",
+            Self::TrackAndDraw => "halves::tracked_draw",
+            Self::RebindAndDraw => "halves::rebound_draw",
+            Self::SetUniformsAndDraw => "halves::uniform_draw",
+            Self::ApplyDraws => "halves::apply_all",
         }
     }
 
@@ -68,9 +91,9 @@ impl Function {
         let program = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
         let output = Command::new("valgrind")
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(format!("--toggle-collect=bench::instructions::{}", self.name()))
+            .arg(format!("--toggle-collect=bench::{}", self.path()))
             .arg(program)
-            .args([WORKER, self.name()])
+            .args([WORKER, self.path()])
             .output()
             .map_err(|error| format!("valgrind counts the instructions and cannot be started: {error}"))?;
         let text = String::from_utf8_lossy(&output.stderr);
@@ -85,7 +108,7 @@ impl Function {
         if total < calls {
             return Err(format!(
                 "callgrind counted {total} instructions in {calls} calls of {}",
-                self.name()
+                self.path()
             ));
         }
         Ok(total as f64 / calls as f64)
@@ -95,9 +118,13 @@ impl Function {
 /// The worker's own main.
 pub fn worker(mut arguments: impl Iterator<Item = String>) -> ExitCode {
     let name = arguments.next().unwrap_or_default();
-    let Some(function) = Function::ALL.into_iter().find(|function| function.name() == name) else {
+    let Some(function) = Counted::ALL.into_iter().find(|function| function.path() == name) else {
         return ExitCode::from(2);
     };
+    if function.path().starts_with("halves::") {
+        halves::work(function, LAPS, RECORDS);
+        return ExitCode::SUCCESS;
+    }
     let session = Session::new(RING);
     let mut scratch = vec![0; SCRATCH];
     let mut producer = session.commands();
@@ -110,7 +137,7 @@ pub fn worker(mut arguments: impl Iterator<Item = String>) -> ExitCode {
         for sequence in 0..RECORDS {
             info.start_instance = sequence as u32;
             match function {
-                Function::EncodeDraw | Function::DispatchDraws => {
+                Counted::EncodeDraw | Counted::DispatchDraws => {
                     encode_draw(&mut producer, black_box(&info), black_box(&ranges));
                 }
                 _ => push_record(&mut producer, &template, template.len(), sequence),
@@ -123,8 +150,8 @@ pub fn worker(mut arguments: impl Iterator<Item = String>) -> ExitCode {
         producer.publish();
         let mut taken = 0;
         match function {
-            Function::DispatchDraws => dispatch_draws(&mut copied, &mut pipe),
-            Function::TakeCopies => take_copies(&mut copied),
+            Counted::DispatchDraws => dispatch_draws(&mut copied, &mut pipe),
+            Counted::TakeCopies => take_copies(&mut copied),
             _ => take_in_place(&mut in_place),
         }
         taken += copied.records().max(in_place.records());

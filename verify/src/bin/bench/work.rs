@@ -85,7 +85,7 @@ pub struct Trial {
 }
 
 /// Processor time of the calling thread.
-fn on_processor() -> Duration {
+pub fn on_processor() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
