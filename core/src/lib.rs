@@ -2,7 +2,7 @@
 #![no_std]
 #![deny(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(any(test, runahead_loom))]
 extern crate std;
 
 pub mod applier;
@@ -15,6 +15,11 @@ pub mod compare;
 mod fault;
 pub mod link;
 pub mod lock;
+#[cfg(not(runahead_loom))]
+#[allow(dead_code, reason = "named where a protocol could go wrong")]
+mod mutant;
+#[cfg(runahead_loom)]
+pub mod mutant;
 #[cfg(feature = "null")]
 pub mod null;
 pub mod objects;

@@ -24,6 +24,7 @@ use runahead_wire::{
 use crate::{
     fault::Fault,
     link::{Link, Patience, Rest},
+    mutant::{Mutant, on},
     wait::{Facts, WaitState, barriered},
 };
 
@@ -184,7 +185,9 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         if rest == Rest::AtRest {
             self.untold = 0;
         }
-        self.link.published(rest);
+        if !on(Mutant::PublishUnrung) {
+            self.link.published(rest);
+        }
     }
 
     /// Publishes, then waits until `ready` gives something. Events are drained before each look, and once more
@@ -195,9 +198,15 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         mut ready: impl FnMut(&mut Rings<'a>) -> Result<Option<T>, Fault>,
     ) -> Result<T, RecordError> {
         self.alive()?;
-        self.publish(Rest::AtRest);
+        if !on(Mutant::WaitUnpublished) {
+            self.publish(Rest::AtRest);
+        }
         let Self { rings, link, events, .. } = self;
         let waited = link.wait(patience, || {
+            if on(Mutant::EventsBeforeLook) {
+                drain(&mut rings.events, events)?;
+                return ready(rings);
+            }
             let found = ready(rings)?;
             drain(&mut rings.events, events)?;
             Ok(found)

@@ -15,6 +15,7 @@ use crate::{
     backend::Backend,
     fault::Fault,
     link::{Link, Patience, Rest},
+    mutant::{Mutant, on},
     outlet::Outlet,
     storage::Storage,
 };
@@ -194,12 +195,17 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
         let applied = self.applier.ordinal();
         let outbox = &mut self.applier.outlet_mut().0;
         let rest = if core::mem::take(&mut outbox.news) { Rest::AtRest } else { rest };
+        if on(Mutant::AppliedBeforeEvents) {
+            self.marks.publish(Watermark::Applied, applied);
+        }
         outbox.events.publish();
         self.marks.publish(Watermark::Applied, applied);
         self.marks.publish(Watermark::Retired, progress.retired);
         self.marks.publish(Watermark::CompletedFrame, progress.completed_frame);
         self.marks.publish(Watermark::PresentAck, progress.presented);
-        outbox.link.published(rest);
+        if !on(Mutant::AppliedUnrung) {
+            outbox.link.published(rest);
+        }
         Ok(())
     }
 

@@ -81,7 +81,6 @@ fn each_blinded_shutter_is_named_by_the_comparator() {
     for family in Family::ALL {
         match found(Defect::Blind(*family)) {
             End::Client(difference) => {
-                eprintln!("{difference}");
                 assert_eq!(difference.family, *family, "{difference}")
             }
             other => panic!("{family:?}: {other:?}"),

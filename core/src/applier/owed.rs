@@ -24,9 +24,9 @@ use crate::{
 };
 
 /// Answers owed at once.
-const DEBTS: usize = 256;
+const DEBTS: usize = 64;
 /// Fences whose signal is to be reported. One that finds the list full is not reported: its client asks.
-const REPORTS: usize = 256;
+const REPORTS: usize = 64;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,5 @@
-//! Seeded defects of how a client uses what this crate offers. They lie in the models themselves: the crate has
-//! no lock and no atomic of its own to get wrong.
+//! Seeded defects of how a client uses locks and slots. They lie in the models themselves, since the crate has no
+//! lock of its own to get wrong; those of recorder and server lie where they would be made.
 
 use std::cell::Cell;
 
@@ -19,6 +19,12 @@ pub enum Mutant {
 std::thread_local! {
     // As in `runahead_rings::mutant`: loom runs all threads of a model on the thread that called it.
     static CHOSEN: Cell<Option<Mutant>> = const { Cell::new(None) };
+}
+
+impl Defect for runahead_core::mutant::Mutant {
+    fn choose(self) {
+        runahead_core::mutant::choose(Some(self));
+    }
 }
 
 impl Defect for Mutant {

@@ -189,7 +189,7 @@ fn nth<T>(map: &HashMap<Handle, T>, n: u16) -> Option<Handle> {
 
 /// As [`nth`], but null every now and then.
 fn nth_or_null<T>(map: &HashMap<Handle, T>, n: u16) -> Handle {
-    if n % 5 == 0 { Handle::NULL } else { nth(map, n / 5).unwrap_or(Handle::NULL) }
+    if n.is_multiple_of(5) { Handle::NULL } else { nth(map, n / 5).unwrap_or(Handle::NULL) }
 }
 
 /// A vertex array object.

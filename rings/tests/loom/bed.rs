@@ -189,6 +189,7 @@ impl Bed {
 }
 
 /// Where the threads of one side sleep: the kernel's queue behind a futex word.
+#[derive(Debug)]
 struct Queue {
     lock: Mutex<()>,
     sleepers: Condvar,
@@ -221,7 +222,7 @@ pub struct Doors {
 }
 
 impl Doors {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { client: Queue::new(), server: Queue::new() }
     }
 
@@ -235,7 +236,7 @@ impl Doors {
 }
 
 /// One side's doorbell.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Door<'a> {
     ours: &'a Queue,
     theirs: &'a Queue,
