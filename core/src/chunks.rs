@@ -134,9 +134,9 @@ impl Half {
         out.get(..at).unwrap_or_default()
     }
 
-    /// Copies this half of a state into another state.
-    pub fn copy(self, from: &RenderState, to: &mut RenderState) {
-        for (_, chunk) in self.chunks(&CHUNKS) {
+    /// Copies the chunks of a mask into another state.
+    pub fn copy(self, mask: u32, from: &RenderState, to: &mut RenderState) {
+        for (_, chunk) in self.chunks(&CHUNKS).filter(|(bit, _)| mask & 1 << bit != 0) {
             if let Some(place) = to.as_mut_bytes().get_mut(chunk.start..chunk.end) {
                 place.copy_from_slice(chunk.of(from));
             }

@@ -1,4 +1,5 @@
-//! Steady state allocates nothing: a million records each way, counted.
+//! Steady state allocates nothing: a million draws from the tracker to the backend, with uploads, presents,
+//! answers and events, counted on both sides.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -8,12 +9,24 @@ use std::{
     },
 };
 
-use runahead_rings::{ClientPage, Page, ServerPage, Start, split};
+use runahead_core::{
+    Applier, Mode, Quota, Recorder, Server,
+    link::{Bells, Patience},
+    null::Null,
+    reply_space,
+    slots::SlotSpace,
+    trace::Method,
+    tracker::{Constants, Tracker, Verb},
+    wait::WaitState,
+};
+use runahead_linux::{doorbell::FutexDoorbell, storage::Heap};
+use runahead_rings::{Memory, Pages, ReplyClient, Start, Status, Watermark, session};
+use runahead_verify::fuzz::Nowhere;
 use runahead_wire::{
-    BlobRef, Bulk, NoStage, Row, Sink,
-    event::{self, Events},
-    payload::{DrawInfo, DrawRange, EventOrigin, FenceSignaled},
-    pipe::{self, Pipe},
+    Bulk, Handle,
+    payload::*,
+    pipe::{Encoder, Pipe},
+    values::{CapsBits, StorageKind},
 };
 
 struct Counting;
@@ -50,153 +63,155 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const RECORDS: u64 = 1_000_000;
+const DRAWS: u64 = 1_000_000;
 
-/// A recorder that waits for room by spinning.
-struct Recorder<'a>(runahead_rings::Producer<'a>);
+type Client<'a> = Encoder<Recorder<'a, Bells<'a, FutexDoorbell>, Nowhere>>;
 
-impl Sink for Recorder<'_> {
-    type Error = ();
+/// A renderer with a program, a few buffers, and state that changes from draw to draw.
+struct Renderer {
+    tracker: Tracker,
+    slots: SlotSpace<Heap>,
+    constants: Constants<Heap>,
+    frame: u64,
+}
 
-    fn stage(&mut self, _: Bulk<'_>) -> Result<BlobRef, ()> {
-        Err(())
-    }
-
-    fn record<'a, R: Row<'a>>(&mut self, row: &R) -> Result<(), ()> {
-        let len = row.encoded_len().ok_or(())?;
-        while !self.0.has_room(len).map_err(|_| ())? {
-            self.0.publish();
-            std::hint::spin_loop();
+impl Renderer {
+    fn new(pipe: &mut Client<'_>) -> Self {
+        let bind = BindContext { context: 1, draw_surface: 1, read_surface: 1 };
+        pipe.bind_context(&bind).expect("recorded");
+        for slot in 1..=8 {
+            pipe.resource_create(&ResourceDesc {
+                resource: Handle::new(slot, 1),
+                storage_kind: StorageKind::Buffer.raw() as u8,
+                buf_size: 4096,
+                ..ResourceDesc::default()
+            })
+            .expect("recorded");
         }
-        let mut grant = self.0.reserve(len).map_err(|_| ())?;
-        if !row.encode(&mut grant) {
-            return Err(());
+        let program = Handle::new(1, 1);
+        let mut modules = [Bulk::EMPTY; 6];
+        modules[0] = Bulk::Bytes(&[0; 16]);
+        let desc = ProgramDesc {
+            cso: program,
+            stage_mask: 1,
+            global_ubo_size: 256,
+            link_status: 1,
+            ..ProgramDesc::default()
+        };
+        pipe.create_shader_state(&desc, modules, Bulk::Bytes(&[0; 16])).expect("recorded");
+        let mut tracker = Tracker::default();
+        tracker.set_programs(program, program, program);
+        let mut constants = Constants::default();
+        assert!(constants.relinked(256), "memory for an image");
+        Self { tracker, slots: SlotSpace::default(), constants, frame: 0 }
+    }
+
+    /// Draws, each time with something else changed; a frame has a hundred draws, an upload, a readback whose
+    /// bytes come as events before its answer, and a present.
+    fn draw(&mut self, pipe: &mut Client<'_>, number: u64) {
+        let buffer = |at: u64| Handle::new((at % 8) as u32 + 1, 1);
+        match number % 4 {
+            0 => {
+                let vertices = VertexBuffer { resource: buffer(number), ..VertexBuffer::default() };
+                assert!(self.tracker.vertex_buffers().set(0, &[vertices]), "a window of one");
+            }
+            // More render states than the cache holds, so that some are evicted.
+            1 => self.tracker.render_state().min_sample_shading = (number % 400) as f32,
+            2 => self.tracker.render_state().viewports[0].x = number as f32,
+            _ => assert!(self.constants.set(16, &number.to_le_bytes()), "within the image"),
         }
-        grant.commit();
-        if self.0.pending() >= runahead_rings::record::BATCH {
-            self.0.publish();
+        self.tracker.sync(Verb::Draw, pipe, &mut self.slots).expect("recorded");
+        self.constants.emit(pipe, Handle::new(1, 1)).expect("recorded");
+        let info = DrawInfo { mode: 4, instance_count: 1, num_draws: 1, ..DrawInfo::default() };
+        let range = [DrawRange { start: 0, count: 3, index_bias: 0 }];
+        pipe.draw_vbo(&info, &range, &[]).expect("recorded");
+        if number % 100 == 99 {
+            self.frame += 1;
+            let data = SubData::for_buffer(buffer(number), 0, 1024);
+            pipe.resource_sub_data(&data, &[], Bulk::Bytes(&[7; 1024])).expect("recorded");
+            let done = pipe.0.ask(0).expect("space");
+            let read = Readback { resource: buffer(number), offset: 0, size: 300 };
+            pipe.resource_readback(&read, Some(reply_space(&done))).expect("recorded");
+            let answer = pipe.0.wait_answer(&done, Patience::Spin).expect("answered");
+            assert_eq!((answer.status, pipe.0.release(done)), (Status::Ok, Ok(())));
+            let present = Present { frame_serial: self.frame, ..Present::default() };
+            pipe.present(&present, &[]).expect("recorded");
         }
-        Ok(())
     }
 }
 
-/// Counts what arrives; the sum shows that it was looked at.
-#[derive(Default)]
-struct Arrived {
-    records: u64,
-    sum: u64,
-}
-
-impl Sink for Arrived {
-    type Error = ();
-
-    fn stage(&mut self, _: Bulk<'_>) -> Result<BlobRef, ()> {
-        Err(())
-    }
-
-    fn record<'a, R: Row<'a>>(&mut self, row: &R) -> Result<(), ()> {
-        self.records += 1;
-        self.sum += row.encoded_len().ok_or(())? as u64;
-        Ok(())
-    }
-}
-
-fn draws(recorder: &mut pipe::Encoder<Recorder<'_>>) {
-    let info = DrawInfo { mode: 4, instance_count: 1, num_draws: 1, ..DrawInfo::default() };
-    for record in 0..RECORDS {
-        let ranges = [DrawRange { start: record as u32, count: 3, index_bias: 0 }];
-        recorder.draw_vbo(&info, &ranges, &[]).expect("a draw is recorded");
-    }
-    recorder.0.0.publish();
-}
-
-fn fences(writer: &mut event::Encoder<Recorder<'_>>) {
-    for ordinal in 0..RECORDS {
-        let event = FenceSignaled { origin: EventOrigin { context: 1, ordinal }, ..FenceSignaled::default() };
-        writer.fence_signaled(&event).expect("an event is recorded");
-    }
-    writer.0.0.publish();
-}
-
-/// Runs two threads through a ring; the allocations made between the moment both are ready and the end.
-fn transfer(
-    produce: impl FnOnce(Recorder<'_>) + Send,
-    dispatch: impl Fn(&[u8], &mut Arrived) -> bool + Sync,
-) -> (u64, Arrived) {
-    let mut memory = vec![0; 1 << 17];
-    let (mut client, mut server) = (ClientPage::new(Start::default()), ServerPage::new(Start::default()));
-    let (producer, mut consumer) = split(&mut memory, &mut client, &mut server).expect("a ring");
-    let ready = Barrier::new(2);
-    let mut arrived = Arrived::default();
+/// Runs both halves on two threads; the allocations of both while `DRAWS` draws go through, after a warm-up, and
+/// the draws that arrived.
+fn run(extra: impl Fn() + Send) -> (u64, u64) {
+    let [mut commands, mut stage, mut replies, mut events] =
+        [1 << 17, 1 << 17, 1 << 10, 1 << 12].map(|words| vec![0u64; words]);
+    let mut bookkeeping = vec![0; ReplyClient::bookkeeping(replies.len() * 8)];
+    let (mut record, mut event) = (vec![0; 1 << 16], vec![0; 1 << 10]);
+    let mut pages = Pages::new(Start::default());
+    let memory = Memory {
+        commands: &mut commands,
+        stage: &mut stage,
+        replies: &mut replies,
+        events: &mut events,
+        record: &mut record,
+        event: &mut event,
+        bookkeeping: &mut bookkeeping,
+    };
+    let ((client_rings, client_ends), (server_rings, server_ends)) =
+        session(memory, &mut pages).expect("powers of two");
+    let counted = Barrier::new(2);
     std::thread::scope(|scope| {
-        let ready = &ready;
-        let producing = scope.spawn(move || {
-            ready.wait();
-            ready.wait();
-            produce(Recorder(producer));
-            ready.wait();
+        let counted = &counted;
+        let serving = scope.spawn(move || {
+            let link = Bells::new(server_ends.1, server_ends.0, FutexDoorbell, 100);
+            let mut server: Server<'_, _, Null, Heap> = Server::new(server_rings, link, |outlet| {
+                let mut applier = Applier::new(Null::default(), outlet, Quota::default(), 0);
+                applier.create_context(1, None).expect("a context");
+                applier.create_surface(1).expect("a surface");
+                applier
+            });
+            loop {
+                match server.run(u32::MAX, || 0) {
+                    Ok(0) if server.wait(Patience::Sleep).is_err() => break,
+                    Ok(_) => {}
+                    Err(fault) => panic!("{fault}"),
+                }
+            }
+            counted.wait();
+            server.finish().expect("nothing owed").listener.of(Method::Draw)
         });
-        ready.wait();
+        let link = Bells::new(client_ends.1, client_ends.0, FutexDoorbell, 100);
+        let caps = CapsBits::RUN_AHEAD_APPLY | CapsBits::BACKEND_OWNS_XFB_CAPTURE;
+        let mode = Mode { waits: WaitState::new(caps, true), credit: 1 };
+        let mut pipe = Encoder(Recorder::new(client_rings, link, Nowhere::default(), mode));
+        let mut renderer = Renderer::new(&mut pipe);
+        for number in 0..10_000 {
+            renderer.draw(&mut pipe, number);
+        }
+        let warm = pipe.0.recorded();
+        pipe.0.wait_for(Watermark::Applied, warm, Patience::Sleep).expect("applied");
         ALLOCATIONS.store(0, Ordering::Relaxed);
         COUNTED.store(true, Ordering::Relaxed);
-        ready.wait();
-        while arrived.records < RECORDS {
-            while let Some(record) = consumer.next().expect("no fault") {
-                assert!(dispatch(record, &mut arrived), "record {} is refused", arrived.records);
-            }
-            std::hint::spin_loop();
+        for number in 0..DRAWS {
+            renderer.draw(&mut pipe, number);
         }
-        ready.wait();
+        extra();
+        let last = pipe.0.recorded();
+        pipe.0.wait_for(Watermark::Applied, last, Patience::Sleep).expect("applied");
         COUNTED.store(false, Ordering::Relaxed);
-        producing.join().expect("the producer ends well");
-    });
-    (ALLOCATIONS.load(Ordering::Relaxed), arrived)
+        let allocations = ALLOCATIONS.load(Ordering::Relaxed);
+        assert_eq!(pipe.0.events().events, renderer.frame, "an event a frame");
+        pipe.0.link().close();
+        counted.wait();
+        (allocations, serving.join().expect("the server ends well"))
+    })
 }
 
 /// One test, since the counter belongs to the whole process.
 #[test]
-fn a_million_records_each_way() {
-    let (allocations, arrived) = transfer(
-        |recorder| draws(&mut pipe::Encoder(recorder)),
-        |record, arrived| pipe::dispatch(record, &NoStage, &mut pipe::Encoder(arrived.by_ref())).is_ok(),
-    );
-    assert_eq!((arrived.records, arrived.sum), (RECORDS, RECORDS * 80));
-    assert_eq!(allocations, 0, "commands allocate");
-
-    let (allocations, arrived) = transfer(
-        |recorder| fences(&mut event::Encoder(recorder)),
-        |record, arrived| event::dispatch(record, &NoStage, &mut event::Encoder(arrived.by_ref())).is_ok(),
-    );
-    assert_eq!((arrived.records, arrived.sum), (RECORDS, RECORDS * 32));
-    assert_eq!(allocations, 0, "events allocate");
-
-    let (allocations, _) = transfer(
-        |recorder| {
-            std::hint::black_box(Box::new(1));
-            fences(&mut event::Encoder(recorder));
-        },
-        |record, arrived| event::dispatch(record, &NoStage, &mut event::Encoder(arrived.by_ref())).is_ok(),
-    );
+fn a_million_draws() {
+    let (allocations, draws) = run(|| ());
+    assert_eq!((allocations, draws), (0, DRAWS + 10_000));
+    let (allocations, _) = run(|| drop(std::hint::black_box(Box::new(1))));
     assert_eq!(allocations, 1, "negative control: one allocation is counted");
-}
-
-/// A sink by reference.
-struct ByRef<'s>(&'s mut Arrived);
-
-impl Arrived {
-    const fn by_ref(&mut self) -> ByRef<'_> {
-        ByRef(self)
-    }
-}
-
-impl Sink for ByRef<'_> {
-    type Error = ();
-
-    fn stage(&mut self, bulk: Bulk<'_>) -> Result<BlobRef, ()> {
-        self.0.stage(bulk)
-    }
-
-    fn record<'a, R: Row<'a>>(&mut self, row: &R) -> Result<(), ()> {
-        self.0.record(row)
-    }
 }

@@ -53,7 +53,14 @@ fn forbidden(name: &str) -> bool {
 #[test]
 fn nothing_of_std_and_no_allocator() {
     let names = symbols(&build(""));
-    for expected in ["forward_commands", "forward_events", "move_bytes"] {
+    for expected in [
+        "forward_commands",
+        "forward_events",
+        "move_bytes",
+        "record_a_draw",
+        "apply_records",
+        "make_a_context",
+    ] {
         assert!(names.iter().any(|name| name == expected), "{expected} is not in the library");
     }
     let found: Vec<_> = names.iter().filter(|name| forbidden(name)).collect();

@@ -108,13 +108,13 @@ impl Dirty {
     }
 
     /// The families, in the order of the table.
-    #[inline]
     pub fn families(self) -> impl Iterator<Item = Family> {
         let mut left = self.0;
         core::iter::from_fn(move || {
-            let family = Family::ALL.get(left.trailing_zeros() as usize).copied()?;
+            // Of no family is 32, which is no family's number.
+            let family = Family::ALL.get(left.trailing_zeros() as usize)?;
             left &= left - 1;
-            Some(family)
+            Some(*family)
         })
     }
 }

@@ -184,7 +184,7 @@ impl Tracker {
             let (version, pipeline_version) = (states.version, states.pipeline_version);
             pipe.bind_render_state(&BindRenderState { cso, version, pipeline_version })?;
             states.bound = cso;
-            Half::Pipeline.copy(wanted, sent);
+            Half::Pipeline.copy(pipeline, wanted, sent);
         }
         if !self.knobs.cso_cache {
             states.keep(states.bound, pipe, slots)?;
@@ -195,7 +195,7 @@ impl Tracker {
             let head =
                 DynamicState { chunk_mask: dynamic, version: states.version, ..DynamicState::default() };
             pipe.set_dynamic_state(&head, Bulk::Bytes(blob))?;
-            Half::Dynamic.copy(wanted, sent);
+            Half::Dynamic.copy(dynamic, wanted, sent);
         }
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! A static library that links `runahead-wire` and `runahead-rings` for a machine without an operating system.
+//! A static library that links `runahead-wire`, `runahead-rings` and `runahead-core` for a machine without an
+//! operating system.
 //!
 //! `verify/tests/freestanding.rs` builds it and looks through its symbols: nothing of std, nothing of alloc, no
 //! allocator. The functions are entry points that reach what those crates offer, so that none of it is dropped
@@ -7,10 +8,22 @@
 
 use core::convert::Infallible;
 
+use runahead_core::{
+    Applier, Fault, Quota, RecordError, Recorder as Client, RingOutlet, Server,
+    link::Bells,
+    null::Null,
+    slots::SlotSpace,
+    storage::Inline,
+    tracker::{Tracker, Verb},
+};
+
 use runahead_rings::{
     ClientPage, CopyOut, Producer, ReplyClient, ReplyServer, ServerPage, StageReader, StageWriter, Start,
     client, server,
 };
+use runahead_wire::event::Events;
+use runahead_wire::payload::{DrawInfo, DrawRange};
+use runahead_wire::pipe::Pipe;
 use runahead_wire::{BlobRef, Bulk, NoStage, Row, Sink, event, pipe};
 
 #[cfg(not(feature = "uses-std"))]
@@ -101,6 +114,87 @@ pub extern "Rust" fn watermarks(page: &ServerPage, start: Start) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "Rust" fn ringer<'a>(own: &'a ServerPage, peer: &'a ClientPage) -> runahead_rings::Ringer<'a> {
     server::ringer(own, peer)
+}
+
+/// A doorbell that spins.
+#[derive(Debug)]
+pub struct Spin;
+
+impl runahead_rings::Doorbell for Spin {
+    fn sleep(&self, _: runahead_rings::Bell<'_>, _: u32) {
+        core::hint::spin_loop();
+    }
+    fn wake(&self, _: runahead_rings::Bell<'_>) {}
+    fn interrupt(&self, _: runahead_rings::Bell<'_>) {}
+}
+
+/// The tables of a machine without a heap.
+pub type Tables = Inline<64, 1024>;
+
+/// The client half: tracker, slots and recorder.
+#[unsafe(no_mangle)]
+pub extern "Rust" fn record_a_draw(
+    tracker: &mut Tracker,
+    slots: &mut SlotSpace<Tables>,
+    pipe: &mut pipe::Encoder<Client<'_, Bells<'_, Spin>, Deaf>>,
+    info: &DrawInfo,
+    ranges: &[DrawRange],
+) -> bool {
+    let synced: Result<(), runahead_core::tracker::SyncError<RecordError>> =
+        tracker.sync(Verb::Draw, pipe, slots);
+    synced.is_ok() && pipe.draw_vbo(info, ranges, &[]).is_ok()
+}
+
+/// The server half.
+#[unsafe(no_mangle)]
+pub extern "Rust" fn apply_records(server: &mut Server<'_, Bells<'_, Spin>, Null, Tables>) -> bool {
+    server.run(64, || 0).is_ok()
+}
+
+/// An applier of its own.
+#[unsafe(no_mangle)]
+pub extern "Rust" fn make_a_context(
+    applier: &mut Applier<Null, Tables, RingOutlet<'_, Bells<'_, Spin>>>,
+    token: u64,
+) -> bool {
+    applier.create_context(token, None).is_ok() && Quota::default().contexts != 0
+}
+
+/// Hears nothing.
+#[derive(Debug)]
+pub struct Deaf;
+
+impl Events for Deaf {
+    type Error = Fault;
+    fn buffer_writeback(
+        &mut self,
+        _: &runahead_wire::payload::BufferWriteback,
+        _: &[u8],
+    ) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn gpu_written(
+        &mut self,
+        _: &runahead_wire::payload::GpuWritten,
+        _: &[runahead_wire::payload::ByteRange],
+    ) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn surface_changed(&mut self, _: &runahead_wire::payload::SurfaceChanged) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn gl_error(&mut self, _: &runahead_wire::payload::GlError, _: &[u8]) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn fence_signaled(&mut self, _: &runahead_wire::payload::FenceSignaled) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn refused(&mut self, _: &runahead_wire::payload::RequestRefused) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn caps_changed(&mut self, _: &runahead_wire::payload::CapsChanged) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 /// Something of std, for the negative control.
