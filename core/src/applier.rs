@@ -36,7 +36,6 @@ use crate::{
 
 mod bytes;
 mod cso;
-mod extent;
 mod owed;
 mod pipe;
 mod query;
@@ -337,18 +336,17 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
         self.debts.has_timeout()
     }
 
-    /// Ends the session: what is owed is answered with an error, and every twin is released.
-    ///
-    /// # Errors
-    /// The client's fault, when an answer cannot be written; every twin is released all the same.
-    pub fn finish(mut self) -> Result<B, Fault> {
+    /// Ends the session: what is owed is answered with an error, and every twin is released. Backend and outlet
+    /// come back; the backend's place holds the client's fault when an answer could not be written, and then
+    /// too every twin is released.
+    pub fn end(mut self) -> (Result<B, Fault>, O) {
         let answered = self.debts.abandon(&mut self.outlet, &mut self.backend);
         for at in 0..self.groups.len() {
             if let Some(group) = self.groups.get_mut(at) {
                 end_group(group, &mut self.backend, &mut self.records, &mut self.storage);
             }
         }
-        answered.map(|()| self.backend)
+        (answered.map(|()| self.backend), self.outlet)
     }
 
     /// The record at hand, with what it works on.
@@ -395,7 +393,7 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
             && !context.bind.trouble.any(Trouble::DRAW)
             && context.bind.epoch_seen == group.objects.epoch
             && (info.index_size == 0
-                || info.index_resource == context.bind.indices_seen
+                || context.bind.indices_seen == Some(info.index_resource)
                 || group.objects.buffers.get(info.index_resource).is_some())
         {
             let mut scope = Scope {

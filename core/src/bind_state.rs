@@ -108,7 +108,7 @@ pub struct BindState {
     /// Epoch of the share group's objects when the windows were last looked through.
     pub(crate) epoch_seen: u64,
     /// An index buffer that was found live in that epoch.
-    pub(crate) indices_seen: Handle,
+    pub(crate) indices_seen: Option<Handle>,
 }
 
 /// What stands in the way of a verb: nothing, in a steady draw, which is one comparison.

@@ -12,6 +12,7 @@ pub mod caps;
 pub mod chunks;
 #[cfg(feature = "compare")]
 pub mod compare;
+mod extent;
 mod fault;
 pub mod link;
 pub mod lock;
@@ -32,6 +33,7 @@ pub mod storage;
 #[cfg(feature = "trace")]
 pub mod trace;
 pub mod tracker;
+pub mod upload;
 pub mod wait;
 
 pub use applier::{Applier, Quota};

@@ -223,7 +223,7 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
     /// # Errors
     /// The client's fault, if an answer cannot be written.
     pub fn finish(self) -> Result<B, Fault> {
-        self.applier.finish()
+        self.applier.end().0
     }
 }
 

@@ -1,7 +1,7 @@
 //! A backend that draws nothing and hands every call it gets to a listener.
 //!
 //! It stands where a native API would: what arrives here is what one would have been asked for, in order. Fences
-//! are signalled at once, queries count 0, reads give zeros.
+//! are signalled at once, queries count 0, reads give zeros; or all of these keep one waiting, for tests.
 
 use core::fmt::{self, Debug};
 
@@ -181,14 +181,21 @@ pub trait Listener: Debug {
 pub struct Trace<L> {
     /// Who listens.
     pub listener: L,
+    /// Whether fences, queries and reads are not ready yet. Whoever waits for one gets it.
+    pub pending: bool,
     /// The frame presented last.
     frame: u64,
 }
 
 impl<L> Trace<L> {
     /// A backend with a listener.
+    #[must_use]
     pub const fn new(listener: L) -> Self {
-        Self { listener, frame: 0 }
+        Self { listener, pending: false, frame: 0 }
+    }
+
+    const fn is_ready(&self, wait: bool) -> bool {
+        wait || !self.pending
     }
 }
 
@@ -744,18 +751,19 @@ impl<L: Listener> Backend for Trace<L> {
         Ok(())
     }
 
-    fn poll_read(&mut self, ticket: Ticket, _: bool) -> Outcome<Option<&[u8]>> {
-        Ok(ZEROS.get(..ticket.0 as usize))
+    fn poll_read(&mut self, ticket: Ticket, wait: bool) -> Outcome<Option<&[u8]>> {
+        Ok(if self.is_ready(wait) { ZEROS.get(..ticket.0 as usize) } else { None })
     }
 
     fn end_read(&mut self, _: Ticket) {}
 
-    fn poll_fence(&mut self, (): &mut (), _: bool) -> Outcome<bool> {
-        Ok(true)
+    fn poll_fence(&mut self, (): &mut (), wait: bool) -> Outcome<bool> {
+        Ok(self.is_ready(wait))
     }
 
-    fn poll_query(&mut self, _: &QueryDesc, (): &mut (), _: bool) -> Outcome<Option<QueryResultAnswer>> {
-        Ok(Some(QueryResultAnswer { produced: 1, ..QueryResultAnswer::default() }))
+    fn poll_query(&mut self, _: &QueryDesc, (): &mut (), wait: bool) -> Outcome<Option<QueryResultAnswer>> {
+        let answer = QueryResultAnswer { produced: 1, ..QueryResultAnswer::default() };
+        Ok(self.is_ready(wait).then_some(answer))
     }
 
     fn timestamp(&mut self) -> Outcome<Option<i64>> {

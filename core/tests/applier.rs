@@ -867,7 +867,7 @@ fn every_twin_is_released_once_when_a_session_ends() {
     let barrier = MemoryBarrier::default();
     fails(applier.memory_barrier(&barrier), "ProtocolCorruption(\"MemoryBarrier.Context\")");
     applier.flush(&Flush::default()).expect("a flush is of no context");
-    assert_eq!(applier.finish().expect("nothing owed").listener.released, 4);
+    assert_eq!(applier.end().0.expect("nothing owed").listener.released, 4);
 }
 
 #[test]

@@ -11,9 +11,10 @@ use runahead_wire::{
     values::{InvalidateTarget, RefusedReason, ResourceTarget, StorageKind},
 };
 
-use super::{Apply, Named, extent};
+use super::{Apply, Named};
 use crate::{
     backend::{Backend, BackendError, Outcome, Scope, Twin},
+    extent,
     fault::Fault,
     objects::Define,
     outlet::Outlet,

@@ -11,10 +11,11 @@ use runahead_wire::{
     values::{ResourceTarget, SharedImageOp},
 };
 
-use super::{Apply, Named, extent, resource::kind_of};
+use super::{Apply, Named, resource::kind_of};
 use crate::{
     backend::{Backend, Read},
     bind_state::Trouble,
+    extent,
     fault::Fault,
     outlet::Outlet,
     storage::Storage,

@@ -47,7 +47,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         if info.index_size != 0 {
             match self.objects.buffers.known(info.index_resource) {
                 Some(indices) if indices.is_refused() => return self.drop_for_buffer(info.index_resource),
-                Some(_) => self.bind.indices_seen = info.index_resource,
+                Some(_) => self.bind.indices_seen = Some(info.index_resource),
                 None => return Err(self.unnamed("index_resource")),
             }
         }

@@ -98,7 +98,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         bind.trouble.set(Trouble::READ_FRAMEBUFFER_REFUSED, read_framebuffer);
         bind.trouble.set(Trouble::UNCHECKED, false);
         bind.epoch_seen = self.objects.epoch;
-        bind.indices_seen = Handle::NULL;
+        bind.indices_seen = None;
         Ok(())
     }
 

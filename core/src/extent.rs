@@ -8,15 +8,15 @@ use runahead_wire::{
 
 /// Texels of a level along x and y, and slices, layers or faces along z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
-    pub(super) width: u32,
-    pub(super) height: u32,
-    pub(super) depth: u32,
+pub(crate) struct Extent {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) depth: u32,
 }
 
 /// The extent of a level (OpenGL 4.6 section 8.14.3: each level halves, rounded down, to no less than 1); nothing
 /// for a level that the resource does not have.
-pub(super) fn level(desc: &ResourceDesc, level: u32) -> Option<Extent> {
+pub(crate) fn level(desc: &ResourceDesc, level: u32) -> Option<Extent> {
     if level >= u32::from(desc.levels.max(1)) || level >= u32::BITS {
         return None;
     }
@@ -40,7 +40,7 @@ pub(super) fn level(desc: &ResourceDesc, level: u32) -> Option<Extent> {
 }
 
 /// Whether a box lies inside an extent. An empty box lies anywhere.
-pub(super) fn holds(extent: Extent, region: &TexelBox) -> bool {
+pub(crate) fn holds(extent: Extent, region: &TexelBox) -> bool {
     let inside = |at: i32, size: u32, of: u32| {
         u32::try_from(at).ok().and_then(|at| at.checked_add(size)).is_some_and(|end| end <= of)
     };
@@ -50,12 +50,12 @@ pub(super) fn holds(extent: Extent, region: &TexelBox) -> bool {
 }
 
 /// Whether a box means this image of a level: a single face stands for its own layer 0.
-pub(super) fn is_image(target: ResourceTarget, upload: UploadTarget, region: &TexelBox) -> bool {
+pub(crate) fn is_image(target: ResourceTarget, upload: UploadTarget, region: &TexelBox) -> bool {
     upload == UploadTarget::Whole || target == ResourceTarget::CubeMap && region.z == 0 && region.depth <= 1
 }
 
 /// The box of a region.
-pub(super) const fn of_region(region: &SubRegion) -> TexelBox {
+pub(crate) const fn of_region(region: &SubRegion) -> TexelBox {
     TexelBox {
         x: region.x,
         y: region.y,
@@ -67,7 +67,7 @@ pub(super) const fn of_region(region: &SubRegion) -> TexelBox {
 }
 
 /// Whether one box lies within another.
-pub(super) fn encloses(outer: &TexelBox, inner: &TexelBox) -> bool {
+pub(crate) fn encloses(outer: &TexelBox, inner: &TexelBox) -> bool {
     let within = |at: i32, size: u32, outer_at: i32, outer_size: u32| {
         let (at, outer_at) = (i64::from(at), i64::from(outer_at));
         at >= outer_at && at + i64::from(size) <= outer_at + i64::from(outer_size)
@@ -79,7 +79,7 @@ pub(super) fn encloses(outer: &TexelBox, inner: &TexelBox) -> bool {
 
 /// Byte behind the last that an upload's region reads from its blob; nothing when the numbers overflow, or
 /// a stride is smaller than what it strides over.
-pub(super) fn source_end(region: &SubRegion, format: Format) -> Option<u64> {
+pub(crate) fn source_end(region: &SubRegion, format: Format) -> Option<u64> {
     let block = format.block();
     if block.bytes == 0 || region.width == 0 || region.height == 0 || region.depth == 0 {
         return None;
@@ -101,7 +101,7 @@ pub(super) fn source_end(region: &SubRegion, format: Format) -> Option<u64> {
 }
 
 /// Bytes of native storage that a description adds up to. Saturates.
-pub(super) fn footprint(desc: &ResourceDesc) -> u64 {
+pub(crate) fn footprint(desc: &ResourceDesc) -> u64 {
     if desc.target() == Some(ResourceTarget::Buffer) {
         return desc.buf_size;
     }
@@ -119,6 +119,19 @@ pub(super) fn footprint(desc: &ResourceDesc) -> u64 {
 }
 
 /// Whether `offset..offset + size` lies within `len` bytes.
-pub(super) fn in_bytes(offset: u64, size: u64, len: u64) -> bool {
+pub(crate) fn in_bytes(offset: u64, size: u64, len: u64) -> bool {
     offset.checked_add(size).is_some_and(|end| end <= len)
+}
+
+/// The smallest box around two boxes.
+pub(crate) fn union(one: &TexelBox, other: &TexelBox) -> TexelBox {
+    let span = |at: i32, size: u32, other_at: i32, other_size: u32| {
+        let low = at.min(other_at);
+        let end = (i64::from(at) + i64::from(size)).max(i64::from(other_at) + i64::from(other_size));
+        (low, u32::try_from(end - i64::from(low)).unwrap_or(u32::MAX))
+    };
+    let (x, width) = span(one.x, one.width, other.x, other.width);
+    let (y, height) = span(one.y, one.height, other.y, other.height);
+    let (z, depth) = span(one.z, one.depth, other.z, other.depth);
+    TexelBox { x, y, z, width, height, depth }
 }
