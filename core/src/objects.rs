@@ -123,7 +123,7 @@ impl<R: Default + Debug, T: Default + Debug, S: Storage> Default for Records<R, 
 impl<R: Default + Debug, T: Default + Debug, S: Storage> Records<R, T, S> {
     /// Records of the slots from `base` up to, and without, `limit`.
     fn band(base: u32, limit: u32) -> Self {
-        Self { slots: S::Table::default(), base, limit }
+        Self { slots: S::Table::<Object<R, T>>::default(), base, limit }
     }
 
     /// Slots that were ever defined.

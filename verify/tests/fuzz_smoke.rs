@@ -81,7 +81,7 @@ fn applier() {
     for seed in seeds("applier") {
         fuzz::applier(&seed);
     }
-    let mut random = Random::new(0xa991_1e5);
+    let mut random = Random::new(0x0a99_11e5);
     let (mut applied, mut faults) = (std::collections::BTreeMap::new(), std::collections::BTreeSet::new());
     for _ in 0..20_000 {
         let input: Vec<u8> = (0..2000 + random.below(6000)).map(|_| random.next() as u8).collect();

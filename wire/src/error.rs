@@ -53,8 +53,12 @@ impl fmt::Display for Refusal {
         match *self {
             Self::UnknownOp(op) => write!(f, "UnknownOp({op})"),
             Self::RetiredOp { row } => write!(f, "RetiredOp(\"{row}\")"),
-            Self::Corrupt { owner, field } => write!(f, "ProtocolCorruption(\"{owner}.{}\")", CamelCase(field)),
-            Self::BlobNotStaged { owner, field } => write!(f, "BlobNotStaged(\"{owner}.{}\")", CamelCase(field)),
+            Self::Corrupt { owner, field } => {
+                write!(f, "ProtocolCorruption(\"{owner}.{}\")", CamelCase(field))
+            }
+            Self::BlobNotStaged { owner, field } => {
+                write!(f, "BlobNotStaged(\"{owner}.{}\")", CamelCase(field))
+            }
         }
     }
 }

@@ -93,23 +93,23 @@ catalogue! {
     30 SetDynamicState = set_dynamic_state(payload::DynamicState) State None [BLOB] blobs { blob: BlobRef };
     /// Sets the state of one framebuffer object.
     31 SetFramebufferState = set_framebuffer_state(payload::FramebufferState) State None [];
-    /// Sets a window of vertex buffers.
+    /// Sets the window of vertex buffers; what it does not cover is empty.
     32 SetVertexBuffers = set_vertex_buffers(payload::VertexBuffers) State None [VAR_TAIL]
         tails { buffers: VertexBuffer = count <= limits::VERTEX_BINDINGS };
     /// Sets the index buffer.
     33 SetIndexBuffer = set_index_buffer(payload::IndexBuffer) State None [];
     /// Sets the buffers of indirect commands.
     34 SetIndirectBuffers = set_indirect_buffers(payload::IndirectBuffers) State None [];
-    /// Sets what the texture units see, from unit 0 on.
+    /// Sets what the texture units see, from unit 0 on; units behind are empty.
     35 SetSamplerViews = set_sampler_views(payload::SamplerViews) State None [VAR_TAIL]
         tails { views: BoundView = count <= limits::TEXTURE_UNITS };
-    /// Sets the samplers of the texture units, from unit 0 on.
+    /// Sets the samplers of the texture units, from unit 0 on; units behind have none.
     36 BindSamplerStates = bind_sampler_states(payload::SamplerStates) State None [VAR_TAIL]
         tails { samplers: Handle = count <= limits::TEXTURE_UNITS };
-    /// Sets a window of image units.
+    /// Sets the window of image units; what it does not cover is empty.
     37 SetShaderImages = set_shader_images(payload::ShaderImages) State None [VAR_TAIL]
         tails { images: ImageView = count <= limits::IMAGE_UNITS };
-    /// Sets a window of indexed buffers of one class.
+    /// Sets the window of indexed buffers of one class; what it does not cover is empty.
     38 SetShaderBuffers = set_shader_buffers(payload::ShaderBuffers) State None [VAR_TAIL]
         tails { buffers: BufferRange = count <= limits::BUFFER_BINDINGS };
     /// Sets the buffers of transform feedback.

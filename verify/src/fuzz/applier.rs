@@ -251,7 +251,7 @@ pub fn applier(data: &[u8]) -> Reached {
     let (records_left, storage_left) = applier.left();
     assert_eq!(records_left.left(), QUOTA.records, "memory of records is not accounted for");
     assert_eq!(storage_left.left(), QUOTA.storage, "native storage is not accounted for");
-    assert!(applier.finish().is_ok());
+    assert!(applier.end().0.is_ok());
     reached
 }
 
