@@ -179,6 +179,12 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
     }
 
     /// The way back to the client.
+    #[must_use]
+    pub const fn outlet(&self) -> &O {
+        &self.outlet
+    }
+
+    /// The way back to the client, to be used.
     pub const fn outlet_mut(&mut self) -> &mut O {
         &mut self.outlet
     }
@@ -187,13 +193,6 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
     #[must_use]
     pub const fn ordinal(&self) -> u64 {
         self.ordinal
-    }
-
-    /// Counts the next record. Whoever hands records to this applier calls it once before each, the refused
-    /// ones included.
-    #[inline]
-    pub const fn next_record(&mut self) {
-        self.ordinal = self.ordinal.wrapping_add(1);
     }
 
     /// Makes a context, in the share group of another one or in one of its own. It is named by `token` from
@@ -349,9 +348,22 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
         (answered.map(|()| self.backend), self.outlet)
     }
 
-    /// The record at hand, with what it works on.
+    /// Counts the next record. Every method of the pipe is one.
+    #[inline(always)]
+    const fn begin(&mut self) {
+        self.ordinal = self.ordinal.wrapping_add(1);
+    }
+
+    /// The next record, with what it works on.
     #[inline(always)]
     fn at(&mut self, op: Op) -> Result<Apply<'_, B, S, O>, Fault> {
+        self.begin();
+        self.again(op)
+    }
+
+    /// The record at hand once more.
+    #[inline(always)]
+    fn again(&mut self, op: Op) -> Result<Apply<'_, B, S, O>, Fault> {
         let current = self.current.ok_or(Fault::Corrupt { row: op, field: "context" })?;
         let (Some(context), Some(group)) =
             (self.contexts.get_mut(current.context), self.groups.get_mut(current.group))
@@ -386,6 +398,7 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
         ranges: &[DrawRange],
         indirect: &[DrawIndirect],
     ) -> Result<(), Fault> {
+        self.begin();
         if indirect.is_empty()
             && let Some(current) = &self.current
             && let Some(context) = self.contexts.get_mut(current.context)
@@ -423,13 +436,13 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
         ranges: &[DrawRange],
         indirect: &[DrawIndirect],
     ) -> Result<(), Fault> {
-        self.at(Op::DrawVbo)?.draw(info, ranges, indirect)
+        self.again(Op::DrawVbo)?.draw(info, ranges, indirect)
     }
 
     #[cold]
     #[inline(never)]
     fn draw_failed(&mut self, error: BackendError) -> Result<(), Fault> {
-        self.at(Op::DrawVbo)?.verb_failed(error)
+        self.again(Op::DrawVbo)?.verb_failed(error)
     }
 }
 
@@ -620,6 +633,7 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
     /// Makes a context current for the records that follow; none with token 0.
     fn make_current(&mut self, bind: &BindContext) -> Result<(), Fault> {
         let op = Op::BindContext;
+        self.begin();
         if bind.context == 0 {
             self.current = None;
             return Ok(());
@@ -639,7 +653,7 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
             draw_surface: bind.draw_surface,
             read_surface: bind.read_surface,
         });
-        let mut apply = self.at(op)?;
+        let mut apply = self.again(op)?;
         apply.call(|backend, scope| backend.bind_context(scope, bind))
     }
 }

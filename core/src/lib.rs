@@ -50,6 +50,7 @@ pub mod compare;
 mod extent;
 mod fault;
 pub mod link;
+mod local;
 pub mod lock;
 #[cfg(not(runahead_loom))]
 #[allow(dead_code, reason = "named where a protocol could go wrong")]
@@ -62,6 +63,7 @@ pub mod objects;
 mod outlet;
 mod recorder;
 mod server;
+mod session;
 pub mod slots;
 pub mod state;
 pub mod storage;
@@ -73,6 +75,8 @@ pub mod wait;
 
 pub use applier::{Applier, Quota};
 pub use fault::{Fault, FaultCode};
+pub use local::Local;
 pub use outlet::Outlet;
 pub use recorder::{Mode, RecordError, Recorder, reply_space};
 pub use server::{Outbox, RingOutlet, Server};
+pub use session::{AnySession, Session};

@@ -62,6 +62,12 @@ impl core::fmt::Display for RecordError {
 
 impl core::error::Error for RecordError {}
 
+impl From<Fault> for RecordError {
+    fn from(fault: Fault) -> Self {
+        Self::Lost(fault)
+    }
+}
+
 /// How a client records.
 #[derive(Clone, Copy, Debug)]
 pub struct Mode {

@@ -75,8 +75,33 @@ impl<L: Link> Sink for Outbox<'_, L> {
     }
 }
 
-const fn place(space: ReplySpace) -> runahead_rings::ReplySpace {
+pub(crate) const fn place(space: ReplySpace) -> runahead_rings::ReplySpace {
     runahead_rings::ReplySpace { offset: space.offset, capacity: space.capacity, tag: space.tag }
+}
+
+/// See [`Outlet::answer_with`].
+pub(crate) fn answer_with(
+    replies: &mut ReplyServer<'_>,
+    space: ReplySpace,
+    size: usize,
+    fill: impl FnOnce(&mut [u8]) -> bool,
+) -> Result<(), Fault> {
+    let mut grant = replies.grant(place(space))?;
+    let no_room = runahead_rings::Fault::Corrupt { place: "Reply", field: "Capacity" };
+    let out = grant.get_mut(..size).ok_or(no_room)?;
+    let (status, size) = if fill(out) { (Status::Ok, size as u32) } else { (Status::Error, 0) };
+    grant.finish(status, size);
+    Ok(())
+}
+
+/// See [`Outlet::answer`].
+pub(crate) fn answer(
+    replies: &mut ReplyServer<'_>,
+    space: ReplySpace,
+    status: Status,
+    bytes: &[u8],
+) -> Result<(), Fault> {
+    Ok(replies.answer(place(space), status, bytes)?)
 }
 
 impl<L: Link> Outlet for RingOutlet<'_, L> {
@@ -90,19 +115,13 @@ impl<L: Link> Outlet for RingOutlet<'_, L> {
         size: usize,
         fill: impl FnOnce(&mut [u8]) -> bool,
     ) -> Result<(), Fault> {
-        let mut grant = self.0.replies.grant(place(space))?;
-        let no_room = runahead_rings::Fault::Corrupt { place: "Reply", field: "Capacity" };
-        let out = grant.get_mut(..size).ok_or(no_room)?;
-        let (status, size) = if fill(out) { (Status::Ok, size as u32) } else { (Status::Error, 0) };
-        grant.finish(status, size);
         self.0.news = true;
-        Ok(())
+        answer_with(&mut self.0.replies, space, size, fill)
     }
 
     fn answer(&mut self, space: ReplySpace, status: Status, bytes: &[u8]) -> Result<(), Fault> {
-        self.0.replies.answer(place(space), status, bytes)?;
         self.0.news = true;
-        Ok(())
+        answer(&mut self.0.replies, space, status, bytes)
     }
 
     fn writeback_bytes(&self) -> usize {
@@ -171,7 +190,6 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
         let mut applied = 0;
         while applied < most {
             let Some(record) = self.commands.next()? else { break };
-            self.applier.next_record();
             if let Err(error) = pipe::dispatch(record, &self.stage, &mut self.applier) {
                 dispatch_again(error, record, &mut self.stage, &mut self.applier)?;
             }
@@ -209,13 +227,15 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
         Ok(())
     }
 
-    /// Waits until something was published.
+    /// Waits until something was published, or `else_if` says to stop: it is asked at each look, and whoever
+    /// makes it true wakes this side ([`Waiter::rouse`](runahead_rings::Waiter::rouse)).
     ///
     /// # Errors
     /// [`Fault::PeerGone`] once everything that the client published was applied.
-    pub fn wait(&mut self, patience: Patience) -> Result<(), Fault> {
+    pub fn wait(&mut self, patience: Patience, mut else_if: impl FnMut() -> bool) -> Result<(), Fault> {
         let commands = &mut self.commands;
-        self.applier.outlet_mut().0.link.wait(patience, || Ok(commands.poll()?.then_some(())))
+        let link = &mut self.applier.outlet_mut().0.link;
+        link.wait(patience, || Ok((commands.poll()? || else_if()).then_some(())))
     }
 
     /// Ends the session: owed answers become errors, twins are released, and the backend comes back.

@@ -121,7 +121,7 @@ fn run(sizes: Sizes, mode: Mode, storage: u64, client: impl FnOnce(&mut Client<'
             });
             let fault = loop {
                 match server.run(1000, || 0) {
-                    Ok(0) => match server.wait(Patience::Sleep) {
+                    Ok(0) => match server.wait(Patience::Sleep, || false) {
                         Ok(()) => {}
                         Err(fault) => break fault,
                     },

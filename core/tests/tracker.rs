@@ -16,9 +16,9 @@ use runahead_wire::{
     BlobRef, Bulk, Handle, Row, Sink,
     handle::Kind,
     payload::{
-        BoundView, BufferRange, ConditionalRender, DrawInfo, DrawRange, FramebufferState, ImageView,
-        IndexBuffer, IndirectBuffers, ProgramSamplerUnit, ProgramStorageOverride, SamplerParameters, Surface,
-        VertexAttrib, VertexBindingPoint, VertexBuffer,
+        AttribValue, BoundView, BufferRange, ConditionalRender, DrawInfo, DrawRange, FramebufferState,
+        ImageView, IndexBuffer, IndirectBuffers, ProgramSamplerUnit, ProgramStorageOverride,
+        SamplerParameters, Surface, VertexAttrib, VertexBindingPoint, VertexBuffer,
     },
     pipe::{Encoder, Op, Pipe, Record, rows},
     values::{FramebufferTarget, ShaderBufferClass, SurfaceKind},
@@ -468,7 +468,7 @@ fn a_nan_equals_itself() {
 fn current_values_that_changed_are_sent_alone() {
     let mut client = Client::steady();
     let values = client.tracker.attrib_defaults();
-    values[1].float_view[2] = 7;
+    values[1] = AttribValue { float_view: [0, 0, 7, 0], ..AttribValue::default() };
     values[30].value_class = 1;
     client.sync(Verb::Draw).unwrap();
     let sent = client.one(|record| match record {
@@ -582,8 +582,9 @@ fn the_render_state_used_longest_ago_makes_room() {
     let most = CACHED_RENDER_STATES as u32;
     let csos: Vec<_> = (0..most).map(|n| client.pipeline(n).created[0]).collect();
     assert_eq!(client.slots.live(Band::RenderState), most);
-    // Number 0 is used again, so number 1 is the oldest.
+    // Number 0 is used again, and then another one, so number 1 is the oldest.
     client.pipeline(0);
+    client.pipeline(5);
     let over = client.pipeline(most);
     assert_eq!(over.deleted, [csos[1]]);
     assert_eq!(client.slots.live(Band::RenderState), most);
@@ -609,6 +610,26 @@ fn the_bound_render_state_is_never_deleted() {
     }
     client.pipe.0.room = None;
     assert_eq!(client.pipeline(0), Csos::default(), "it is bound still");
+}
+
+#[test]
+fn a_reset_binds_the_render_state_again_even_if_it_is_the_default() {
+    let mut client = Client::new();
+    client.sync(Verb::Draw).unwrap();
+    let default = client.csos().bound;
+    client.tracker.reset();
+    client.sync(Verb::Draw).unwrap();
+    assert_eq!(client.csos(), Csos { bound: default, ..Csos::default() });
+    // What was bound before a reset is no base: the server has the default state.
+    client.tracker.render_state().depth_test = 1;
+    client.sync(Verb::Draw).unwrap();
+    client.ops();
+    client.tracker.reset();
+    client.tracker.render_state().depth_test = 1;
+    client.tracker.render_state().logic_op = 2;
+    client.sync(Verb::Draw).unwrap();
+    let (_, base, mask, _) = client.one(creation);
+    assert_eq!((base, mask), (Handle::NULL, Half::Pipeline.all()));
 }
 
 #[test]
@@ -805,6 +826,10 @@ fn the_default_framebuffer_is_sent_again_after_a_reset_and_the_others_for_their_
     client.tracker.set_framebuffer(Read, 5, 1, &framebuffer(20));
     client.framebuffers();
     assert_eq!(client.tracker.sent().default_framebuffer.width, 10);
+    client.tracker.set_framebuffer(Read, 6, 1, &framebuffer(30));
+    assert_eq!(client.framebuffers(), [(Read, client.fbo(6), 30)], "the default one is known");
+    client.tracker.set_framebuffer(Read, 5, 1, &framebuffer(20));
+    client.framebuffers();
     client.tracker.reset();
     let sent = client.framebuffers();
     assert_eq!(sent, [(Draw, Handle::DEFAULT_FRAMEBUFFER, 10), (Read, client.fbo(5), 20)]);
@@ -832,6 +857,13 @@ fn a_framebuffer_that_a_verb_names_is_sent_when_its_content_is_new() {
     let default =
         client.tracker.named_framebuffer(0, 1, &framebuffer(9), &mut client.pipe, &mut client.slots);
     assert_eq!(default, Ok(Handle::DEFAULT_FRAMEBUFFER));
+    client.ops();
+    // A reset clears the context's own framebuffer, and no other.
+    client.tracker.reset();
+    assert_eq!(name(&mut client, 3), (fbo, vec![]));
+    let default =
+        client.tracker.named_framebuffer(0, 1, &framebuffer(9), &mut client.pipe, &mut client.slots);
+    assert_eq!((default, client.ops()), (Ok(Handle::DEFAULT_FRAMEBUFFER), vec![Op::SetFramebufferState]));
 }
 
 // The end of objects.
@@ -1263,6 +1295,16 @@ fn bindings_are_sent_when_they_differ_and_again_after_a_link() {
     assert_eq!(emit(&[1, 3], &[], &[], false), 1);
     assert_eq!(emit(&[1, 3], &[], &[], true), 1, "a link cleared them");
     assert_eq!(emit(&[], &[], &[], true), 0, "a link cleared them");
+}
+
+#[test]
+fn other_names_are_other_bindings() {
+    let (mut client, mut bindings) = (Client::new(), ProgramBindings::<Heap>::default());
+    let storage = [ProgramStorageOverride { name_size: 5, binding: 2, ..ProgramStorageOverride::default() }];
+    for (names, sent) in [(b"first", 1), (b"first", 0), (b"other", 1)] {
+        bindings.emit(&mut client.pipe, handle(1), &[], &[], &storage, names).unwrap();
+        assert_eq!(client.ops().len(), sent, "{names:?}");
+    }
 }
 
 #[test]

@@ -228,7 +228,15 @@ impl<'a> Waiter<'a> {
     /// before falls asleep just after a wake; hence the repetition, which ends because every waiter that looks again leaves.
     pub fn announce_death(&self, door: &impl Doorbell) {
         self.alive.0.store(1, Ordering::Release);
-        // Pairs with the fence in `park`: a waiter that this loop does not see parked sees the flag.
+        self.rouse(door);
+    }
+
+    /// Wakes every waiter of this side, so that it looks again at what its own process has changed. Returns when
+    /// nobody of this side is parked any more; whoever parks afterwards has seen the change.
+    ///
+    /// Only for changes that end the waits: a waiter that sleeps again would keep this going.
+    pub fn rouse(&self, door: &impl Doorbell) {
+        // Pairs with the fence in `park`: a waiter that this loop does not see parked sees the change.
         fence(Ordering::SeqCst);
         while sleepers(self.park.load(Ordering::Relaxed)) != 0 {
             door.interrupt(Bell(&self.peer.bell));

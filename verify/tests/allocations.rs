@@ -172,7 +172,7 @@ fn run(extra: impl Fn() + Send) -> (u64, u64) {
             });
             loop {
                 match server.run(u32::MAX, || 0) {
-                    Ok(0) if server.wait(Patience::Sleep).is_err() => break,
+                    Ok(0) if server.wait(Patience::Sleep, || false).is_err() => break,
                     Ok(_) => {}
                     Err(fault) => panic!("{fault}"),
                 }

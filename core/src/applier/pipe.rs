@@ -32,6 +32,7 @@ impl<B: Backend, S: Storage, O: Outlet> Pipe for Applier<B, S, O> {
     type Error = Fault;
 
     fn get_caps(&mut self, payload: &CapsRequest, reply: Option<ReplySpace>) -> Result<(), Fault> {
+        self.begin();
         query::get_caps(&self.backend, &mut self.outlet, payload, reply)
     }
 
@@ -309,6 +310,7 @@ impl<B: Backend, S: Storage, O: Outlet> Pipe for Applier<B, S, O> {
     }
 
     fn flush(&mut self, _: &Flush) -> Result<(), Fault> {
+        self.begin();
         // Of no context: a client may flush when it has just let go of one.
         match self.backend.flush() {
             Err(BackendError::DeviceLost) => Err(Fault::DeviceLost),

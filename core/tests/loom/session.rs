@@ -108,7 +108,7 @@ fn serve(session: &Session) {
     let mut applied = 0;
     while applied < 2 {
         match server.run(2, || 0).unwrap() {
-            0 => server.wait(Patience::Sleep).unwrap(),
+            0 => server.wait(Patience::Sleep, || false).unwrap(),
             records => applied += records,
         }
     }

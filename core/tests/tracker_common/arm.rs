@@ -60,7 +60,6 @@ impl Sink for Feed<'_> {
         self.words.resize(row.encoded_len().expect("tails are as declared") / 8, 0);
         assert!(row.encode(self.words.as_mut_bytes()));
         for arm in &mut self.arms {
-            arm.applier.next_record();
             let applied = dispatch(self.words.as_bytes(), &Staged(&self.stage), &mut *arm.applier);
             applied.map_err(|error| match error {
                 DispatchError::Pipe(fault) => fault,

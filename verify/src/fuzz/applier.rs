@@ -228,7 +228,6 @@ pub fn applier(data: &[u8]) -> Reached {
             likely.settle(row.op, payload);
         });
         records += 1;
-        applier.next_record();
         match pipe::dispatch(words.as_bytes(), &stage, &mut applier) {
             Ok(op) => {
                 *reached.applied.entry(op.name()).or_default() += 1;

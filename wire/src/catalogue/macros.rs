@@ -29,7 +29,7 @@ use crate::Bulk;
 /// hides an imported type of its name.
 ///
 /// Generated are `Op`, `ROWS`, `NAME`, `REVISION`, `FINGERPRINT`, the module `rows` with a struct a live row,
-/// the enum `Record`, the trait of the given name, `dispatch`, `Encoder` and `documentation`. A method takes
+/// the enum `Record`, the trait of the given name, `dispatch`, `Encoder`, `Either` and `documentation`. A method takes
 /// the payload, a slice for each tail, a [`Bulk`] (or an array of them) for each blob and, on a reply row,
 /// the reply space.
 ///
@@ -539,6 +539,49 @@ macro_rules! catalogue {
                         $( $( $tail, )+ )?
                         $( reply: $crate::__then!($answer, space), )?
                     })
+                }
+            )+
+        }
+
+        /// One of two implementations of the catalogue's trait, chosen once. The errors of the first become
+        /// those of the second.
+        #[derive(Clone, Copy, Debug)]
+        $vis enum Either<A, B> {
+            /// The first.
+            First(A),
+            /// The second.
+            Second(B),
+        }
+
+        impl<A: $pipe, B: $pipe> $pipe for Either<A, B>
+        where
+            B::Error: From<A::Error>,
+        {
+            type Error = B::Error;
+
+            $(
+                #[inline]
+                fn $call(
+                    &mut self,
+                    payload: &$payload,
+                    $( $( $tail: &[$element], )+ )?
+                    $( $( $blob: $crate::__bulk!($column), )+ )?
+                    $( space: $crate::__then!($answer, Option<$crate::ReplySpace>), )?
+                ) -> Result<(), Self::Error> {
+                    match self {
+                        Self::First(pipe) => Ok(pipe.$call(
+                            payload,
+                            $( $( $tail, )+ )?
+                            $( $( $blob, )+ )?
+                            $( $crate::__then!($answer, space), )?
+                        )?),
+                        Self::Second(pipe) => pipe.$call(
+                            payload,
+                            $( $( $tail, )+ )?
+                            $( $( $blob, )+ )?
+                            $( $crate::__then!($answer, space), )?
+                        ),
+                    }
                 }
             )+
         }

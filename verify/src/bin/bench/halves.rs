@@ -325,7 +325,7 @@ fn run_frames(frames: u64) -> Cost {
         loop {
             match server.run(u32::MAX, || 0) {
                 Ok(0) => {
-                    if server.wait(Patience::Sleep).is_err() {
+                    if server.wait(Patience::Sleep, || false).is_err() {
                         break;
                     }
                 }
