@@ -276,7 +276,9 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
         }
     }
 
-    fn has_surface(&self, token: u64) -> bool {
+    /// Whether a surface is known.
+    #[must_use]
+    pub fn has_surface(&self, token: u64) -> bool {
         (0..self.surfaces.len()).any(|at| self.surfaces.get(at) == Some(&token))
     }
 

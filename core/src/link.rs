@@ -62,6 +62,11 @@ impl<'a, D: Doorbell + Debug> Bells<'a, D> {
         Self { ringer, waiter, door, spins }
     }
 
+    /// The doorbell.
+    pub const fn door(&mut self) -> &mut D {
+        &mut self.door
+    }
+
     /// Closes this end: the peer's waits end once it has seen everything published before.
     pub fn close(&mut self) {
         self.ringer.close(&self.door);

@@ -136,6 +136,12 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         self.rings.commands.records()
     }
 
+    /// Events taken since the session began.
+    #[must_use]
+    pub const fn events_taken(&self) -> u64 {
+        self.rings.events.records()
+    }
+
     /// Presents recorded.
     #[must_use]
     pub const fn presents(&self) -> u64 {
@@ -169,15 +175,15 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     }
 
     /// Makes every record so far visible to the server, and wakes it if it sleeps.
-    pub fn flush(&mut self) {
-        self.publish(Rest::AtRest);
+    pub fn publish(&mut self) {
+        self.publish_batch(Rest::AtRest);
     }
 
     /// Publishes what was recorded. While more is to come the server is only glanced at, and told for certain
     /// every few KiB.
     #[cold]
     #[inline(never)]
-    fn publish(&mut self, rest: Rest) {
+    fn publish_batch(&mut self, rest: Rest) {
         let pending = self.rings.commands.pending();
         self.untold += pending;
         if pending != 0 {
@@ -205,7 +211,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     ) -> Result<T, RecordError> {
         self.alive()?;
         if !on(Mutant::WaitUnpublished) {
-            self.publish(Rest::AtRest);
+            self.publish_batch(Rest::AtRest);
         }
         let Self { rings, link, events, .. } = self;
         let waited = link.wait(patience, || {
@@ -395,7 +401,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     #[inline(never)]
     fn after(&mut self, op: u16, flags: u16) -> Result<(), RecordError> {
         let rest = if ends_batch(op) { Rest::AtRest } else { Rest::Busy };
-        self.publish(rest);
+        self.publish_batch(rest);
         let barriers =
             Op::from_raw(op).is_some_and(|op| barriered(op, flags, Facts::default(), self.mode.waits));
         if barriers {

@@ -174,6 +174,12 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
         &mut self.applier
     }
 
+    /// Events sent since the session began.
+    #[must_use]
+    pub const fn events_sent(&self) -> u64 {
+        self.applier.outlet().0.events.records()
+    }
+
     /// The link.
     pub const fn link(&mut self) -> &mut L {
         &mut self.applier.outlet_mut().0.link

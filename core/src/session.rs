@@ -28,7 +28,7 @@ pub trait Session: Pipe<Error = RecordError> {
     fn lost(&self) -> Option<Fault>;
 
     /// Makes every record so far visible to the server.
-    fn flush(&mut self);
+    fn publish(&mut self);
 
     /// Hands the events that have come to their handler.
     ///
@@ -91,8 +91,8 @@ impl<L: Link, E: Events<Error = Fault> + Debug> Session for Encoder<Recorder<'_,
         self.0.lost()
     }
 
-    fn flush(&mut self) {
-        self.0.flush();
+    fn publish(&mut self) {
+        self.0.publish();
     }
 
     fn poll_events(&mut self) -> Result<(), RecordError> {
@@ -161,10 +161,10 @@ where
         }
     }
 
-    fn flush(&mut self) {
+    fn publish(&mut self) {
         match self {
             Self::First(_) => {}
-            Self::Second(recorder) => Session::flush(recorder),
+            Self::Second(recorder) => Session::publish(recorder),
         }
     }
 

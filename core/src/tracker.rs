@@ -188,22 +188,7 @@ impl Tracker {
         pipe: &mut P,
         slots: &mut SlotSpace<S>,
     ) -> Result<(), SyncError<P::Error>> {
-        if (self.dirty & verb.needs()).is_empty() {
-            Ok(())
-        } else {
-            self.send_dirty(verb.needs(), pipe, slots)
-        }
-    }
-
-    #[inline(never)]
-    fn send_dirty<P: Pipe, S: Storage>(
-        &mut self,
-        needs: Dirty,
-        pipe: &mut P,
-        slots: &mut SlotSpace<S>,
-    ) -> Result<(), SyncError<P::Error>> {
-        self.cover_touched_units();
-        self.send(self.dirty & needs, pipe, slots)
+        if (self.dirty & verb.needs()).is_empty() { Ok(()) } else { self.send(verb.needs(), pipe, slots) }
     }
 
     /// Marks families as dirty.

@@ -138,7 +138,7 @@ fn run(sizes: Sizes, mode: Mode, storage: u64, client: impl FnOnce(&mut Client<'
             .bind_context(&BindContext { context: 1, draw_surface: 7, read_surface: 7 })
             .expect("recorded");
         client(&mut encoder);
-        encoder.0.flush();
+        encoder.0.publish();
         encoder.0.link().close();
         serving.join().expect("the server ends well")
     })

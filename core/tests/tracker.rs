@@ -8,8 +8,8 @@ use runahead_core::{
     slots::{Band, SlotSpace},
     state::Window,
     tracker::{
-        CACHED_RENDER_STATES, Constants, Dirty, Family, Knobs, ProgramBindings, SamplerCache, SyncError,
-        Tracker, Verb,
+        CACHED_RENDER_STATES, Constants, Family, Knobs, ProgramBindings, SamplerCache, SyncError, Tracker,
+        Verb,
     },
 };
 use runahead_wire::{
@@ -342,21 +342,14 @@ fn each_family_sends_its_row_when_it_changes_and_nothing_when_it_does_not() {
     }
 }
 
+#[cfg(feature = "compare")]
 #[test]
 fn each_family_that_is_blinded_sends_nothing() {
     for Change { family, change, .. } in CHANGES {
         let mut client = Client::steady();
-        client.blind(*family);
+        client.tracker.blind(runahead_core::tracker::Dirty::of(*family));
         change(&mut client.tracker, 2);
         assert_eq!(client.draw(), [Op::DrawVbo], "{family:?}");
-    }
-}
-
-impl Client {
-    /// Blinds a shutter where the switch is there, otherwise does as if.
-    #[cfg(feature = "compare")]
-    fn blind(&mut self, family: Family) {
-        self.tracker.blind(Dirty::of(family));
     }
 }
 
@@ -451,6 +444,34 @@ fn the_windows_of_views_and_samplers_cover_every_unit_that_was_touched() {
     let after = client.synced(Verb::ReadTexture);
     assert_eq!(after, [Op::SetContextValues]);
     assert_eq!(client.draw(), [Op::SetSamplerViews, Op::BindSamplerStates, Op::DrawVbo]);
+}
+
+#[test]
+fn a_window_that_is_sent_for_a_death_covers_every_unit_that_was_touched() {
+    let mut client = Client::new();
+    client.tracker.values().max_touched_texture_unit = 4;
+    let bound = |texture| BoundView { texture, ..BoundView::default() };
+    assert!(client.tracker.sampler_views().set_one(1, bound(DYING)));
+    client.draw();
+    *client.tracker.sampler_views() = Window::default();
+    assert!(client.tracker.sampler_views().set(0, &[bound(handle(2))]));
+    client.forget(Kind::Texture, DYING).unwrap();
+    let views = client.one(|record| match record {
+        Record::SetSamplerViews(row) => Some(row.views.len()),
+        _ => None,
+    });
+    assert_eq!(views, 5);
+}
+
+#[test]
+fn an_open_span_of_capture_is_not_bound_again() {
+    let mut client = Client::with(Knobs { suppressors: false, ..Knobs::default() });
+    client.tracker.set_stream_output(3);
+    assert!(client.draw().contains(&Op::BindStreamOutput));
+    for (active, paused, bound) in [(1, 0, false), (1, 1, true), (0, 0, true)] {
+        (client.tracker.values().xfb_active, client.tracker.values().xfb_paused) = (active, paused);
+        assert_eq!(client.draw().contains(&Op::BindStreamOutput), bound, "{active} {paused}");
+    }
 }
 
 #[test]
@@ -644,6 +665,14 @@ fn without_a_cache_every_change_makes_a_render_state_and_deletes_the_one_before(
         assert_eq!(client.slots.live(Band::RenderState), 1);
     }
     assert_eq!(client.pipeline(2), Csos::default());
+}
+
+#[test]
+fn without_a_cache_and_suppressors_every_verb_makes_a_render_state() {
+    let mut client = Client::with(Knobs { cso_cache: false, suppressors: false });
+    let first = client.pipeline(1).created[0];
+    let second = client.pipeline(1);
+    assert_eq!((second.created.len(), second.deleted), (1, vec![first]));
 }
 
 #[test]

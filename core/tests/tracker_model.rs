@@ -12,10 +12,17 @@ mod common;
 mod world;
 
 use common::{config, direct, heap};
-use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
+use proptest::{
+    prelude::*,
+    strategy::ValueTree,
+    test_runner::{Config, TestRunner},
+};
 use runahead_core::{compare::Coverage, tracker::Family};
 
 use world::{Defect, End, Step, World, program};
+
+/// Programs, if nobody asks for another number. The optimised tests run the whole of it.
+const CASES: u32 = if cfg!(debug_assertions) { 500 } else { 10_000 };
 
 /// Programs in which a blinded shutter must be noticed.
 const PATIENCE: u32 = 400;
@@ -37,9 +44,9 @@ fn run(steps: &[Step], coverage: &mut Coverage) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn holds(cases: u32, steps: std::ops::Range<usize>) -> Coverage {
+fn holds(config: Config, steps: std::ops::Range<usize>) -> Coverage {
     let coverage = std::cell::Cell::new(Coverage::default());
-    let outcome = TestRunner::new(config(cases)).run(&program(steps), |steps| {
+    let outcome = TestRunner::new(config).run(&program(steps), |steps| {
         let mut sum = coverage.get();
         run(&steps, &mut sum)?;
         coverage.set(sum);
@@ -53,14 +60,15 @@ fn holds(cases: u32, steps: std::ops::Range<usize>) -> Coverage {
 
 #[test]
 fn what_the_trackers_send_is_what_everything_sent_always_makes() {
-    let coverage = holds(10_000, 1..80);
+    let coverage = holds(config(CASES), 1..80);
     assert_eq!(coverage.compared, coverage.seen, "{coverage}");
 }
 
 #[test]
 fn it_is_so_in_long_programs_too() {
-    // Long enough for caches to be full and slots to be used again.
-    holds(60, 1_500..2_000);
+    // Long enough for caches to be full and slots to be used again; so fewer of them.
+    let config = config(CASES);
+    holds(Config { cases: config.cases.div_ceil(150), ..config }, 1_500..2_000);
 }
 
 /// What is found first with a defect, and in which program.

@@ -40,7 +40,7 @@ impl Tracker {
             // looked through; one that is may have named the object when it was sent.
             told |= Dirty::of(Family::Framebuffers);
         }
-        self.send(self.dirty & told, pipe, slots)
+        self.send(told, pipe, slots)
     }
 
     /// As [`Tracker::forget`], for a transform feedback object, which has an identity and no handle. The
@@ -58,7 +58,7 @@ impl Tracker {
             self.set_stream_output(0);
         }
         let told = Dirty::when(Family::StreamOutput, self.sent.stream_output == lifetime_id);
-        self.send(self.dirty & told, pipe, slots)
+        self.send(told, pipe, slots)
     }
 }
 

@@ -129,21 +129,23 @@ fn attrib_defaults<P: Pipe>(
 impl Tracker {
     /// Widens the windows of views and samplers to every unit that was touched: a verb with narrower ones is a
     /// fault.
-    pub(super) fn cover_touched_units(&mut self) {
+    fn cover_touched_units(&mut self) {
         let units = self.wanted.values.max_touched_texture_unit.saturating_add(1);
         let views = cover(&mut self.wanted.sampler_views, units);
         let states = cover(&mut self.wanted.sampler_states, units);
         self.mark(Dirty::when(Family::SamplerViews, views) | Dirty::when(Family::SamplerStates, states));
     }
 
-    /// Sends families, in the order of the table.
+    /// Sends what is dirty of some families, in the order of the table.
+    #[inline(never)]
     pub(super) fn send<P: Pipe, S: Storage>(
         &mut self,
-        due: Dirty,
+        families: Dirty,
         pipe: &mut P,
         slots: &mut SlotSpace<S>,
     ) -> Result<(), SyncError<P::Error>> {
-        for family in due.families() {
+        self.cover_touched_units();
+        for family in (self.dirty & families).families() {
             let untold = self.untold.contains(family);
             let Self { wanted, sent, .. } = self;
             match family {
@@ -233,7 +235,9 @@ impl Tracker {
                     })?;
                 }
                 Family::StreamOutput => {
-                    value(&wanted.stream_output, &mut sent.stream_output, untold, |&lifetime_id| {
+                    // A span of capture that is open forbids it, even for the object that is bound.
+                    let open = wanted.values.xfb_active != 0 && wanted.values.xfb_paused == 0;
+                    value(&wanted.stream_output, &mut sent.stream_output, untold && !open, |&lifetime_id| {
                         pipe.bind_stream_output(&StreamOutputBind {
                             lifetime_id,
                             ..StreamOutputBind::default()

@@ -862,8 +862,13 @@ impl World {
                 let fits = group.views.get(&view).is_some_and(|view| view.texture == texture);
                 let view = if fits { view } else { Handle::NULL };
                 let bound = BoundView { view, texture, ..BoundView::default() };
-                assert!(state.sampler_views.set_one(u32::from(a % 6), bound));
-                assert!(tracker.sampler_views().set_one(u32::from(a % 6), bound));
+                for views in [&mut state.sampler_views, tracker.sampler_views()] {
+                    let set = match a % 7 {
+                        6 => views.set(u32::from(b % 3), &[bound; 2]),
+                        unit => views.set_one(u32::from(unit), bound),
+                    };
+                    assert!(set);
+                }
             }
             What::Image => {
                 let resource = nth_or_null(&group.textures, b);
