@@ -29,6 +29,22 @@ pub enum Patience {
     Sleep,
 }
 
+/// What a look found.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<T> {
+    /// What was waited for, once it is there.
+    pub found: Option<T>,
+    /// Whether room was given back that the peer may be waiting for: it is told.
+    pub released: bool,
+}
+
+impl<T> Look<T> {
+    /// A look that gave no room back.
+    pub const fn of(found: Option<T>) -> Self {
+        Self { found, released: false }
+    }
+}
+
 /// One role's end of the way to its peer.
 pub trait Link: Debug {
     /// Something was published.
@@ -43,7 +59,7 @@ pub trait Link: Debug {
     fn wait<T>(
         &mut self,
         patience: Patience,
-        ready: impl FnMut() -> Result<Option<T>, Fault>,
+        ready: impl FnMut() -> Result<Look<T>, Fault>,
     ) -> Result<T, Fault>;
 }
 
@@ -86,13 +102,21 @@ impl<D: Doorbell + Debug> Link for Bells<'_, D> {
     fn wait<T>(
         &mut self,
         patience: Patience,
-        ready: impl FnMut() -> Result<Option<T>, Fault>,
+        mut ready: impl FnMut() -> Result<Look<T>, Fault>,
     ) -> Result<T, Fault> {
+        let Self { ringer, waiter, door, spins } = self;
         let spins = match patience {
-            Patience::Spin => self.spins,
+            Patience::Spin => *spins,
             Patience::Sleep => 0,
         };
-        self.waiter.wait(&self.door, spins, ready).map_err(|error| match error {
+        let look = || {
+            let Look { found, released } = ready()?;
+            if released {
+                ringer.ring(&*door);
+            }
+            Ok(found)
+        };
+        waiter.wait(&*door, spins, look).map_err(|error| match error {
             WaitError::Closed | WaitError::Dead => Fault::PeerGone,
             WaitError::Failed(fault) => fault,
         })

@@ -16,6 +16,8 @@ pub enum Mutant {
     PublishUnrung,
     /// The server publishes and rings nobody.
     AppliedUnrung,
+    /// The client drains a full event ring and rings nobody.
+    DrainUnrung,
 }
 
 #[cfg(not(runahead_loom))]

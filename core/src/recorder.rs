@@ -23,7 +23,7 @@ use runahead_wire::{
 
 use crate::{
     fault::Fault,
-    link::{Link, Patience, Rest},
+    link::{Link, Look, Patience, Rest},
     mutant::{Mutant, on},
     wait::{Facts, WaitState, barriered},
 };
@@ -216,12 +216,11 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         let Self { rings, link, events, .. } = self;
         let waited = link.wait(patience, || {
             if on(Mutant::EventsBeforeLook) {
-                drain(&mut rings.events, events)?;
-                return ready(rings);
+                let released = drain(&mut rings.events, events)?;
+                return Ok(Look { found: ready(rings)?, released });
             }
             let found = ready(rings)?;
-            drain(&mut rings.events, events)?;
-            Ok(found)
+            Ok(Look { found, released: drain(&mut rings.events, events)? })
         });
         waited.map_err(|fault| self.lose(fault))
     }
@@ -232,7 +231,15 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     /// [`RecordError::Lost`].
     pub fn poll_events(&mut self) -> Result<(), RecordError> {
         self.alive()?;
-        drain(&mut self.rings.events, &mut self.events).map_err(|fault| self.lose(fault))
+        match drain(&mut self.rings.events, &mut self.events) {
+            Ok(released) => {
+                if released {
+                    self.link.published(Rest::AtRest);
+                }
+                Ok(())
+            }
+            Err(fault) => Err(self.lose(fault)),
+        }
     }
 
     /// How far the server got.
@@ -411,15 +418,16 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     }
 }
 
-/// Hands the events that have come to their handler.
-fn drain<E: Events<Error = Fault>>(events: &mut CopyOut<'_>, handler: &mut E) -> Result<(), Fault> {
+/// Hands the events that have come to their handler. Says whether room was given back: a server with a full ring
+/// waits for it, and must be told.
+fn drain<E: Events<Error = Fault>>(events: &mut CopyOut<'_>, handler: &mut E) -> Result<bool, Fault> {
     while let Some(bytes) = events.next()? {
         event::dispatch(bytes, &NoStage, handler).map_err(|error| match error {
             runahead_wire::DispatchError::Refused(refusal) => Fault::Record(refusal),
             runahead_wire::DispatchError::Pipe(fault) => fault,
         })?;
     }
-    Ok(())
+    Ok(events.take_released() && !on(Mutant::DrainUnrung))
 }
 
 impl<L: Link, E: Events<Error = Fault> + Debug> Sink for Recorder<'_, L, E> {

@@ -14,7 +14,7 @@ use crate::{
     applier::Applier,
     backend::Backend,
     fault::Fault,
-    link::{Link, Patience, Rest},
+    link::{Link, Look, Patience, Rest},
     mutant::{Mutant, on},
     outlet::Outlet,
     storage::Storage,
@@ -44,7 +44,7 @@ impl<L: Link> Outbox<'_, L> {
         self.events.publish();
         self.link.published(Rest::AtRest);
         let Self { events, link, .. } = self;
-        link.wait(Patience::Sleep, || Ok(events.has_room(size)?.then_some(())))
+        link.wait(Patience::Sleep, || Ok(Look::of(events.has_room(size)?.then_some(()))))
     }
 }
 
@@ -234,14 +234,14 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
     }
 
     /// Waits until something was published, or `else_if` says to stop: it is asked at each look, and whoever
-    /// makes it true wakes this side ([`Waiter::rouse`](runahead_rings::Waiter::rouse)).
+    /// makes it true wakes this side ([`Waiter::nudge`](runahead_rings::Waiter::nudge)).
     ///
     /// # Errors
     /// [`Fault::PeerGone`] once everything that the client published was applied.
     pub fn wait(&mut self, patience: Patience, mut else_if: impl FnMut() -> bool) -> Result<(), Fault> {
         let commands = &mut self.commands;
         let link = &mut self.applier.outlet_mut().0.link;
-        link.wait(patience, || Ok((commands.poll()? || else_if()).then_some(())))
+        link.wait(patience, || Ok(Look::of((commands.poll()? || else_if()).then_some(()))))
     }
 
     /// Ends the session: owed answers become errors, twins are released, and the backend comes back.

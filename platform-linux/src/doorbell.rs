@@ -5,6 +5,7 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use runahead_rings::{Bell, Doorbell};
@@ -12,6 +13,7 @@ use rustix::{
     event::{EventfdFlags, PollFd, PollFlags, eventfd, poll},
     io::{read, write},
     thread::futex,
+    time::Timespec,
 };
 
 /// Sleeps on the bell word in shared memory. No descriptor, nothing to hand over.
@@ -26,6 +28,17 @@ impl FutexDoorbell {
         // A bell always lies in a mapped page, so the only errors of FUTEX_WAKE cannot happen.
         let woken = futex::wake(bell.word(), futex::Flags::empty(), i32::MAX as u32);
         debug_assert!(woken.is_ok(), "FUTEX_WAKE: {woken:?}");
+    }
+}
+
+impl FutexDoorbell {
+    /// As [`Doorbell::sleep`], for so many nanoseconds at most.
+    pub fn sleep_for(self, bell: Bell<'_>, seen: u32, nanoseconds: u64) {
+        let limit = Duration::from_nanos(nanoseconds);
+        if let Ok(limit) = Timespec::try_from(limit) {
+            // Timed out, interrupted, or the bell had moved: the caller looks again in any case.
+            let _ = futex::wait(bell.word(), futex::Flags::empty(), seen, Some(&limit));
+        }
     }
 }
 

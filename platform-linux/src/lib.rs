@@ -1,10 +1,27 @@
-//! Runahead on Linux: what the rings need of the operating system.
+//! Runahead on Linux: what rings and sessions need of the operating system.
 //!
-//! Here today: [`segment`], sealed shared memory that its creator alone can write, and [`doorbell`], the two
-//! ways for threads of two processes to sleep and be woken. Sessions (links, control plane, both roles, the
-//! capture writer) are not here yet.
+//! | module | holds |
+//! |---|---|
+//! | [`segment`] | sealed shared memory that its creator alone can write |
+//! | [`doorbell`] | the two ways for threads of two processes to sleep and be woken |
+//! | [`control`] | messages, frames, the socket with its descriptors, the handshake |
+//! | [`peer`] | knowing from the kernel that a peer is gone |
+//! | [`spawn`] | starting a server from inside somebody else's program |
+//! | [`session`] | clients and servers, in one call, two threads or two processes |
+//! | [`storage`] | the core's tables on the heap |
+//! | [`environment`] | what of a program's environment a server must not have |
+//!
+//! The capture writer is not here yet.
 //!
 //! Nothing here may depend on the GL front.
 
+pub mod control;
 pub mod doorbell;
+pub mod environment;
+pub mod peer;
+mod poll;
 pub mod segment;
+pub mod session;
+mod signals;
+pub mod spawn;
+pub mod storage;

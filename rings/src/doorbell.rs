@@ -228,15 +228,7 @@ impl<'a> Waiter<'a> {
     /// before falls asleep just after a wake; hence the repetition, which ends because every waiter that looks again leaves.
     pub fn announce_death(&self, door: &impl Doorbell) {
         self.alive.0.store(1, Ordering::Release);
-        self.rouse(door);
-    }
-
-    /// Wakes every waiter of this side, so that it looks again at what its own process has changed. Returns when
-    /// nobody of this side is parked any more; whoever parks afterwards has seen the change.
-    ///
-    /// Only for changes that end the waits: a waiter that sleeps again would keep this going.
-    pub fn rouse(&self, door: &impl Doorbell) {
-        // Pairs with the fence in `park`: a waiter that this loop does not see parked sees the change.
+        // Pairs with the fence in `park`: a waiter that this loop does not see parked sees the flag.
         fence(Ordering::SeqCst);
         while sleepers(self.park.load(Ordering::Relaxed)) != 0 {
             door.interrupt(Bell(&self.peer.bell));
@@ -244,6 +236,14 @@ impl<'a> Waiter<'a> {
                 return;
             }
             spin_loop();
+        }
+    }
+
+    /// Wakes the waiters of this side once, so that they look again at what their own process has changed. One that
+    /// falls asleep just now may miss it: call this again, now and then, until the change was seen.
+    pub fn nudge(&self, door: &impl Doorbell) {
+        if sleepers(self.park.load(Ordering::Relaxed)) != 0 {
+            door.interrupt(Bell(&self.peer.bell));
         }
     }
 }

@@ -76,7 +76,7 @@ pub use reply::{
 };
 pub use seqlock::{SeqPage, SeqReader, SeqWriter, Torn};
 #[cfg(not(runahead_loom))]
-pub use split::{Ends, Memory, Pages, session, split};
+pub use split::{Ends, Memory, Pages, session, split, split_replies};
 pub use stage::{
     STAGE_ALIGN, StageBytes, StageError, StageGrant, StageReader, StageRef, StageWriter, max_piece,
 };

@@ -3,7 +3,8 @@
 //! Exclusive borrows make it safe: nothing else reaches the memory or the pages while the halves live.
 
 use crate::{
-    ClientPage, Fault, InPlace, Liveness, Producer, Region, Ringer, ServerPage, Start, Waiter, client, server,
+    ClientPage, Fault, InPlace, Liveness, Producer, Region, ReplyClient, ReplyServer, Ringer, ServerPage,
+    Start, Waiter, client, server,
 };
 
 /// A command ring over memory of the caller: a power of two of bytes.
@@ -22,6 +23,21 @@ pub fn split<'a>(
     // SAFETY: the only consumer, and `Producer` keeps the protocol.
     let consumer = unsafe { server::commands_in_place(server_page, client_page, region) };
     Ok((producer, consumer))
+}
+
+/// Both halves of a reply space over memory of the caller: a power of two of bytes, and
+/// [`ReplyClient::bookkeeping`] words.
+///
+/// # Errors
+/// [`Fault::Mismatch`] if the length is no power of two of at least [`Region::MIN`] bytes.
+pub fn split_replies<'a>(
+    memory: &'a mut [u64],
+    bookkeeping: &'a mut [u64],
+) -> Result<(ReplyClient<'a>, ReplyServer<'a>), Fault> {
+    let region = Region::from_words(memory)?;
+    // SAFETY: the only writer of memory that is exclusively borrowed for `'a`.
+    let server = unsafe { server::replies(region) };
+    Ok((client::replies(region, bookkeeping), server))
 }
 
 /// Memory of a session, in words of 8 bytes. The four segments are powers of two of bytes.

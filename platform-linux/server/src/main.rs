@@ -1,12 +1,103 @@
-//! The server program of Runahead: it will apply one session's commands in a process of its own.
+//! The server program of Runahead: it applies one session's commands in a process of its own.
+//!
+//! # Contract
+//!
+//! - It is started by the client library ([`runahead_linux::spawn`]) with a control socket as descriptor 3, serves that one
+//!   client, and ends when the socket hangs up or the client's process ends. Started by hand it says so and ends.
+//! - It dials nobody: its `argv[0]` and its environment see to that.
+//! - It reads nothing from its standard input and writes nothing to its standard output but what `--help` and
+//!   `--version` ask for.
+//!
+//! Exit status: 0 after a session or an answer, 1 when there was none, 2 for wrong arguments.
 
-use std::process::ExitCode;
+mod inherited;
+mod malloc;
+mod session;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use runahead_linux::{control::message, environment, spawn::NAME};
+
+use session::Backend;
+
+/// What `--help` says.
+const HELP: &str = "\
+usage: runahead-server [--backend NAME] [--help | --version]
+
+Applies the GPU commands of one program in a process of its own. The Runahead client library starts it and hands it a
+control socket as file descriptor 3; there is no use in starting it by hand.
+
+It ends when that socket is closed or the program ends.
+
+  --backend NAME   what to apply on (default: null)
+                     null         draws nothing
+                     trace=FILE   draws nothing and writes each call to FILE, a line each
+                   (OpenGL ES and Vulkan are not there yet.)
+  --help           this text
+  --version        the version and build; client and server must be of the same
+";
+
+/// What the command line asks for.
+enum Task {
+    Serve(Backend),
+    Help,
+    Version,
+}
+
+fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
+    let mut backend = Backend::default();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--help" | "-h" => return Ok(Task::Help),
+            "--version" => return Ok(Task::Version),
+            "--backend" => {
+                let name = arguments.next().ok_or("--backend needs a name")?;
+                backend = Backend::parse(&name).ok_or(format!("there is no backend {name:?}"))?;
+            }
+            other => return Err(format!("unexpected argument {other:?}")),
+        }
+    }
+    Ok(Task::Serve(backend))
+}
 
 fn main() -> ExitCode {
-    // Written, not printed: a closed standard error is no reason to panic.
-    let _ = std::io::Write::write_all(
-        &mut std::io::stderr(),
-        b"runahead-server: sessions are not implemented yet, so there is nothing to serve\n",
-    );
-    ExitCode::FAILURE
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    match parse(arguments) {
+        Ok(Task::Serve(backend)) => match run(backend) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(&mut io::stderr(), format_args!("{NAME}: {error}\n"));
+                ExitCode::FAILURE
+            }
+        },
+        Ok(Task::Help) => {
+            say(&mut io::stdout(), format_args!("{HELP}"));
+            ExitCode::SUCCESS
+        }
+        Ok(Task::Version) => {
+            say(&mut io::stdout(), format_args!("{NAME} {}\n", message::BUILD));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            say(&mut io::stderr(), format_args!("{NAME}: {error}; try --help\n"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Writes: a closed stream is no reason to panic.
+fn say(stream: &mut dyn Write, text: std::fmt::Arguments<'_>) {
+    let _ = stream.write_fmt(text);
+}
+
+fn run(backend: Backend) -> Result<(), Box<dyn std::error::Error>> {
+    // First of all, before anything could open a descriptor of that number.
+    let socket = inherited::socket()?;
+    // SAFETY: no thread was started yet.
+    unsafe { environment::clean_this_process() };
+    malloc::keep_memory();
+    Ok(session::run(socket, backend)?)
 }

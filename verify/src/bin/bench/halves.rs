@@ -11,7 +11,7 @@ use std::{
 
 use runahead_core::{
     Applier, Fault, Mode, Quota, Recorder, Server,
-    link::{Bells, Link, Patience, Rest},
+    link::{Bells, Link, Look, Patience, Rest},
     null::Null,
     slots::SlotSpace,
     trace::Method,
@@ -66,7 +66,7 @@ impl Link for Counting {
     fn wait<T>(
         &mut self,
         patience: Patience,
-        ready: impl FnMut() -> Result<Option<T>, Fault>,
+        ready: impl FnMut() -> Result<Look<T>, Fault>,
     ) -> Result<T, Fault> {
         self.waits.fetch_add(1, Ordering::Relaxed);
         self.bells.wait(patience, ready)
@@ -227,7 +227,7 @@ pub fn apply_all(server: &mut Served) -> u32 {
 pub fn work(function: Counted, laps: usize, draws: u64) {
     let (mut pipe, mut server) = halves();
     let mut scene = Scene::new(&mut pipe);
-    pipe.0.flush();
+    pipe.0.publish();
     while apply_the_rest(&mut server) != 0 {}
     for lap in 0..laps as u64 {
         let before = pipe.0.recorded();
@@ -247,7 +247,7 @@ pub fn work(function: Counted, laps: usize, draws: u64) {
             exact || matches!(function, Counted::SetUniformsAndDraw),
             "{recorded} records of {draws} draws"
         );
-        pipe.0.flush();
+        pipe.0.publish();
         let applied = match function {
             Counted::ApplyDraws => apply_all(&mut server),
             _ => apply_the_rest(&mut server),

@@ -1,0 +1,79 @@
+//! One client, from its first word to its end, on the backend that the command line names.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+use runahead_core::{
+    null::Null,
+    trace::{Call, Listener, Trace},
+};
+use runahead_linux::session::{ServeError, serve};
+use runahead_wire::values::BackendKind;
+
+/// What to apply on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// Nothing is drawn.
+    #[default]
+    Null,
+    /// Nothing is drawn, and every call is written to a file, a line each.
+    Trace(PathBuf),
+}
+
+impl Backend {
+    /// The backend of a name, as the command line has it.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name.split_once('=') {
+            None if name == "null" => Some(Self::Null),
+            Some(("trace", file)) if !file.is_empty() => Some(Self::Trace(file.into())),
+            _ => None,
+        }
+    }
+}
+
+/// Writes calls. An error shows when the session ends: a listing that is not whole is worse than none.
+#[derive(Debug)]
+struct Listing {
+    out: BufWriter<File>,
+    failed: Option<std::io::Error>,
+}
+
+impl Listing {
+    fn create(file: &Path) -> Result<Self, String> {
+        let out = File::create(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok(Self { out: BufWriter::new(out), failed: None })
+    }
+
+    fn finish(mut self) {
+        let flushed = self.out.flush();
+        if let Some(error) = self.failed.or(flushed.err()) {
+            crate::say(
+                &mut std::io::stderr(),
+                format_args!("{}: the listing is not whole: {error}\n", runahead_linux::spawn::NAME),
+            );
+        }
+    }
+}
+
+impl Listener for Listing {
+    fn call(&mut self, call: &Call<'_>) {
+        if self.failed.is_none() {
+            self.failed = writeln!(self.out, "{call}").err();
+        }
+    }
+}
+
+/// Serves a client.
+pub fn run(socket: OwnedFd, backend: Backend) -> Result<(), ServeError> {
+    match backend {
+        Backend::Null => serve(socket, BackendKind::Null, || Ok(Null::default()), drop),
+        Backend::Trace(file) => {
+            let make = move || Listing::create(&file).map(Trace::new);
+            serve(socket, BackendKind::Null, make, |trace| trace.listener.finish())
+        }
+    }
+}

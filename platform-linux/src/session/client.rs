@@ -1,0 +1,648 @@
+//! The client role: opening a session, and requests beside records.
+
+use std::{
+    ffi::OsString,
+    fmt,
+    os::fd::{AsFd, OwnedFd},
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    thread,
+    time::{Duration, Instant},
+};
+
+use runahead_core::{
+    AnySession, Applier, Fault, Local, Mode, Quota, Recorder, Session,
+    caps::{CapsSnapshot, UpdateError},
+    link::Bells,
+    wait::WaitState,
+};
+use runahead_rings::{ReplyClient, split_replies};
+use runahead_wire::{
+    caps::CapsView,
+    event::Events,
+    pipe::{Either, Encoder},
+    values::BackendKind,
+};
+
+use super::{
+    Door, Native, Topology,
+    memory::{ClientHalves, ClientKeep, ClientSegments, MemoryError},
+    server::{create_context, serve, surface_op},
+    spins,
+};
+use crate::{
+    control::{
+        channel::{self, ChannelError, ClientChannel, Until},
+        handshake::{Identity, USUAL, check_welcome},
+        message::{
+            Attach, Bye, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello,
+            OperationError, OperationFailure, RequestNumbers, ServerMessage, SurfaceOp, SurfaceRequest,
+            SurfaceState, Terms,
+        },
+        refuse::Refuse,
+    },
+    peer::{self, Sources, Watch},
+    signals::Blocked,
+    spawn::{self, Process, SpawnError},
+    storage::Heap,
+};
+
+/// How long a client waits for a control message until it takes events in between.
+const DRAIN: Duration = Duration::from_millis(1);
+
+/// How long an orderly end waits for a server process to finish what was published.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// What session to open.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Where records are applied.
+    pub topology: Topology,
+    /// The server program; nothing for the one beside this library.
+    pub server: Option<PathBuf>,
+    /// Arguments of the server program.
+    pub arguments: Vec<OsString>,
+    /// What is wished of the server; 0 leaves a size or the credit to it.
+    pub wanted: Wanted,
+}
+
+/// Wishes of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted(pub Terms);
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self(Terms { run_ahead: USUAL.run_ahead, ..Terms::default() })
+    }
+}
+
+/// Why no session was opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// The server process could not be started.
+    Spawn(SpawnError),
+    /// The control socket's.
+    Channel(ChannelError),
+    /// Shared memory.
+    Memory(MemoryError),
+    /// The two do not agree; both values are in it.
+    Refused(Refuse),
+    /// The server was started and could not serve; its words.
+    Server(String),
+    /// The native API could not be brought up.
+    Backend(String),
+    /// The caps are not what they must be.
+    Caps(UpdateError),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spawn(error) => error.fmt(f),
+            Self::Channel(error) => write!(f, "no session with the server: {error}"),
+            Self::Memory(error) => write!(f, "no session with the server: {error}"),
+            Self::Refused(refuse) => refuse.fmt(f),
+            Self::Server(text) | Self::Backend(text) => f.write_str(text),
+            Self::Caps(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<ChannelError> for OpenError {
+    fn from(error: ChannelError) -> Self {
+        Self::Channel(error)
+    }
+}
+
+impl From<MemoryError> for OpenError {
+    fn from(error: MemoryError) -> Self {
+        Self::Memory(error)
+    }
+}
+
+/// Why a request failed.
+#[derive(Debug)]
+pub enum RequestError {
+    /// The server did not do it; the session goes on.
+    Failed(OperationFailure),
+    /// The session is over.
+    Lost(String),
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(failure) => failure.fmt(f),
+            Self::Lost(reason) => write!(f, "the session is lost: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for RequestError {}
+
+/// The way to a server on the other side of a control socket.
+#[derive(Debug)]
+struct Remote {
+    channel: ClientChannel,
+    numbers: RequestNumbers,
+    /// Where a spawned server is; nothing for a thread.
+    process: Option<Process>,
+    watch: Watch,
+    /// What the recorder works on.
+    _keep: ClientKeep,
+}
+
+/// A client's session. Dropping it ends it, orderly: what was recorded is still applied.
+#[derive(Debug)]
+pub struct Client<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
+    // Before what it works on: fields are dropped in order.
+    pipe: Option<AnySession<'static, B, Heap, Bells<'static, Door>, E>>,
+    remote: Option<Remote>,
+    _replies: Option<Replies>,
+    caps: CapsSnapshot<Heap>,
+    topology: Topology,
+    reason: Option<String>,
+    /// Gets the backend of a server thread back.
+    ended: Arc<OnceLock<B>>,
+}
+
+/// Reply space of a client that applies itself.
+#[derive(Debug)]
+struct Replies {
+    words: std::ptr::NonNull<[u64]>,
+    bookkeeping: std::ptr::NonNull<[u64]>,
+}
+
+// SAFETY: it owns its memory, as boxes do.
+unsafe impl Send for Replies {}
+
+impl Replies {
+    fn new(bytes: usize) -> Self {
+        let words = |count: usize| std::ptr::NonNull::from(Box::leak(vec![0_u64; count].into_boxed_slice()));
+        Self { words: words(bytes / 8), bookkeeping: words(ReplyClient::bookkeeping(bytes)) }
+    }
+}
+
+impl Drop for Replies {
+    fn drop(&mut self) {
+        for memory in [self.words, self.bookkeeping] {
+            // SAFETY: leaked by `new`; the client drops everything that borrowed it before this.
+            drop(unsafe { Box::from_raw(memory.as_ptr()) });
+        }
+    }
+}
+
+/// Nanoseconds since some instant.
+fn clock() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A client with no records yet: its pipe, and how to make the first one.
+impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
+    /// Opens a session. `make` brings the native API up, for a server in this process; a server process has its own.
+    /// `events` gets what the server has to tell.
+    ///
+    /// # Errors
+    /// [`OpenError`]; nothing is left behind.
+    pub fn open(
+        config: &Config,
+        kind: BackendKind,
+        make: impl FnOnce() -> Result<B, String> + Send + 'static,
+        events: E,
+    ) -> Result<Self, OpenError> {
+        match config.topology {
+            Topology::Direct => Self::direct(config, make, events),
+            Topology::Inproc => {
+                let ended = Arc::new(OnceLock::new());
+                let (ours, theirs) = channel::pair().map_err(|error| ChannelError::Io(error))?;
+                let give = Arc::clone(&ended);
+                let done = move |backend| {
+                    let _ = give.set(backend);
+                };
+                let body = move || match serve(theirs, kind, make, done) {
+                    // The client was told; there is nobody else here to tell.
+                    Ok(()) | Err(_) => {}
+                };
+                let _blocked = Blocked::new().map_err(ChannelError::Io)?;
+                let started = thread::Builder::new().name("runahead-server".into()).spawn(body);
+                started.map_err(ChannelError::Io)?;
+                Self::dial(config, ours, None, events, ended)
+            }
+            Topology::Spawn => {
+                let mut server = spawn::Server::new();
+                if let Some(program) = &config.server {
+                    server = server.program(program);
+                }
+                for argument in &config.arguments {
+                    server = server.argument(argument);
+                }
+                let spawned = server.start().map_err(OpenError::Spawn)?;
+                Self::dial(config, spawned.socket, Some(spawned.process), events, Arc::default())
+            }
+        }
+    }
+
+    fn direct(
+        config: &Config,
+        make: impl FnOnce() -> Result<B, String>,
+        events: E,
+    ) -> Result<Self, OpenError> {
+        let backend = make().map_err(OpenError::Backend)?;
+        let mut caps = CapsSnapshot::new(config.wanted.0.run_ahead);
+        let view = backend.caps();
+        let mut blob = vec![0; view.encoded_len()];
+        let encoded = view.encode(&mut blob);
+        debug_assert!(encoded, "a buffer of the stated size");
+        caps.update(&blob).map_err(OpenError::Caps)?;
+        let bytes = match config.wanted.0.sizes.replies {
+            0 => USUAL.sizes.replies,
+            wanted => wanted,
+        };
+        let mut replies = Replies::new(bytes as usize);
+        // SAFETY: owned by `replies`, which the client drops after its pipe; lent here alone.
+        let words: &'static mut [u64] = unsafe { replies.words.as_mut() };
+        // SAFETY: as above.
+        let bookkeeping: &'static mut [u64] = unsafe { replies.bookkeeping.as_mut() };
+        let (client, server) = split_replies(words, bookkeeping).map_err(MemoryError::Fault)?;
+        let local = Local::new(server, client, events, clock);
+        let applier = Applier::new(backend, local, Quota::default(), 0);
+        Ok(Self {
+            pipe: Some(Either::First(applier)),
+            remote: None,
+            _replies: Some(replies),
+            caps,
+            topology: Topology::Direct,
+            reason: None,
+            ended: Arc::default(),
+        })
+    }
+
+    fn dial(
+        config: &Config,
+        socket: OwnedFd,
+        process: Option<Process>,
+        events: E,
+        ended: Arc<OnceLock<B>>,
+    ) -> Result<Self, OpenError> {
+        let identity = Identity::own(true);
+        let mut channel = ClientChannel::new(socket);
+        let until = Until { process: process.as_ref().map(AsFd::as_fd), ..Until::default() };
+        let hello = Hello {
+            protocol: identity.protocol,
+            fingerprint: identity.fingerprint,
+            build: identity.build.clone(),
+            pid: std::process::id(),
+            wanted: config.wanted.0,
+            ..Hello::default()
+        };
+        channel.send(&ClientMessage::Hello(hello), Vec::new(), &until)?;
+        let answer = channel.recv(&until)?;
+        let welcome = match answer.message {
+            ServerMessage::Welcome(welcome) => welcome,
+            ServerMessage::Refuse(refuse) => return Err(OpenError::Refused(refuse)),
+            other => return Err(unexpected(&other).into()),
+        };
+        check_welcome(&welcome, &identity, &config.wanted.0).map_err(OpenError::Refused)?;
+        channel.established();
+        let segments = ClientSegments::create(&welcome.terms.sizes)?;
+        let (sizes, descriptors) = segments.hand_out().map_err(MemoryError::Io)?;
+        channel.send(&ClientMessage::Attach(Attach { segments: sizes }), descriptors, &until)?;
+        let mut halves = ClientHalves::new(segments, &welcome.segments, &answer.descriptors)?;
+        drop(answer.descriptors);
+        // The server's first real caps: bring-up may wait.
+        let mut caps = CapsSnapshot::new(welcome.terms.run_ahead);
+        loop {
+            match channel.recv(&until)?.message {
+                ServerMessage::Caps(snapshot) => {
+                    caps.update(&snapshot.bytes.0).map_err(OpenError::Caps)?;
+                    break;
+                }
+                ServerMessage::Fault(fault) => return Err(OpenError::Server(fault.text)),
+                ServerMessage::Log(_) => {}
+                other => return Err(unexpected(&other).into()),
+            }
+        }
+        let (Some(rings), Some(ringer)) = (halves.rings.take(), halves.ringer.take()) else {
+            return Err(OpenError::Server("the session's memory was used before".to_owned()));
+        };
+        let waiter = halves.waiter;
+        let sources = Sources {
+            socket: Some(channel.as_fd().try_clone_to_owned().map_err(ChannelError::Io)?),
+            process: match &process {
+                Some(process) => Some(process.as_fd().try_clone_to_owned().map_err(ChannelError::Io)?),
+                None => None,
+            },
+        };
+        let memory = halves.keep.memory();
+        let watch = Watch::spawn(sources, move |_: peer::Death| {
+            waiter.announce_death(&Door::new());
+            // What the waiter lies in.
+            drop(memory);
+        })
+        .map_err(ChannelError::Io)?;
+        let waits = WaitState::new(caps.bits(), caps.runs_ahead());
+        let mode = Mode { waits, credit: u64::from(welcome.terms.credit) };
+        let link = Bells::new(ringer, waiter, Door::new(), spins());
+        let recorder = Recorder::new(rings, link, events, mode);
+        let remote = Remote { channel, numbers: RequestNumbers::new(), process, watch, _keep: halves.keep };
+        Ok(Self {
+            pipe: Some(Either::Second(Encoder(recorder))),
+            remote: Some(remote),
+            _replies: None,
+            caps,
+            topology: config.topology,
+            reason: None,
+            ended,
+        })
+    }
+
+    /// Ends the session, orderly, and waits until everything recorded was applied; the backend comes back where it
+    /// was in this process.
+    ///
+    /// # Errors
+    /// Why the session had ended before, or that the server did not finish in time and was ended.
+    pub fn close(mut self) -> Result<Option<B>, String> {
+        self.end();
+        if let Some(reason) = self.reason.take() {
+            return Err(reason);
+        }
+        let ended = std::mem::take(&mut self.ended);
+        // A server thread sets it before it lets go of its half.
+        Ok(Arc::into_inner(ended).and_then(OnceLock::into_inner))
+    }
+}
+
+fn unexpected(message: &ServerMessage) -> ChannelError {
+    use crate::control::message::Message;
+    ChannelError::Corrupt(crate::control::Corruption { owner: message.name(), field: "order" })
+}
+
+impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
+    /// What to draw through.
+    ///
+    /// # Panics
+    /// Never: the pipe is there until the client is closed, which consumes it.
+    pub fn pipe(&mut self) -> &mut (impl Session + use<B, E>) {
+        match &mut self.pipe {
+            Some(pipe) => pipe,
+            None => unreachable!("closing consumes the client"),
+        }
+    }
+
+    /// What the server can do.
+    #[must_use]
+    pub fn caps(&self) -> CapsView<'_> {
+        self.caps.view()
+    }
+
+    /// Where records are applied.
+    #[must_use]
+    pub const fn topology(&self) -> Topology {
+        self.topology
+    }
+
+    /// The server process, where there is one.
+    #[must_use]
+    pub const fn process(&self) -> Option<&Process> {
+        match &self.remote {
+            Some(remote) => remote.process.as_ref(),
+            None => None,
+        }
+    }
+
+    /// Makes a context; `share` names one whose objects it shares.
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    pub fn create_context(
+        &mut self,
+        context: u64,
+        share: Option<u64>,
+        attributes: ContextAttributes,
+    ) -> Result<(), RequestError> {
+        let mut request =
+            CreateContext { request: 0, after: 0, context, share: share.unwrap_or(0), attributes };
+        if let Some(Either::First(applier)) = &mut self.pipe {
+            return create_context(applier, &request, share).map_err(RequestError::Failed);
+        }
+        match self.request(|number, after| {
+            (request.request, request.after) = (number, after);
+            ClientMessage::CreateContext(request)
+        })? {
+            ServerMessage::Context(answer) => answer.result.map_err(RequestError::Failed),
+            other => Err(self.lose(&unexpected(&other))),
+        }
+    }
+
+    /// Ends a context.
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    pub fn destroy_context(&mut self, context: u64) -> Result<(), RequestError> {
+        if let Some(Either::First(applier)) = &mut self.pipe {
+            let known = applier.destroy_context(context);
+            applier.backend_mut().destroy_context(context);
+            let unknown = || {
+                OperationFailure::new(OperationError::NoSuchObject, format!("there is no context {context}"))
+            };
+            return if known { Ok(()) } else { Err(RequestError::Failed(unknown())) };
+        }
+        match self.request(|request, after| {
+            ClientMessage::DestroyContext(DestroyContext { request, after, context })
+        })? {
+            ServerMessage::Context(answer) => answer.result.map_err(RequestError::Failed),
+            other => Err(self.lose(&unexpected(&other))),
+        }
+    }
+
+    /// Does something to a surface; the answer is how it is then.
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    pub fn surface(&mut self, surface: u64, op: SurfaceOp) -> Result<SurfaceState, RequestError> {
+        if let Some(Either::First(applier)) = &mut self.pipe {
+            return surface_op(applier, surface, &op).map_err(RequestError::Failed);
+        }
+        match self.request(|request, after| {
+            ClientMessage::Surface(SurfaceRequest { request, after, surface, op })
+        })? {
+            ServerMessage::Surface(answer) => answer.result.map_err(RequestError::Failed),
+            other => Err(self.lose(&unexpected(&other))),
+        }
+    }
+
+    /// Sends a request behind the last record and waits for its answer; the events before the answer are taken first.
+    fn request(
+        &mut self,
+        message: impl FnOnce(u32, u64) -> ClientMessage,
+    ) -> Result<ServerMessage, RequestError> {
+        if let Some(reason) = &self.reason {
+            return Err(RequestError::Lost(reason.clone()));
+        }
+        let (Some(remote), Some(Either::Second(Encoder(recorder)))) = (&mut self.remote, &mut self.pipe)
+        else {
+            return Err(RequestError::Lost("there is no server".to_owned()));
+        };
+        recorder.publish();
+        let message = message(remote.numbers.mint(), recorder.recorded());
+        match remote.ask(&message, || _ = recorder.poll_events()) {
+            Ok((answer, events)) => {
+                let taken = recorder.poll_events();
+                if taken.is_ok() && recorder.events_taken() < events {
+                    let early = crate::control::Corruption { owner: "Control", field: "events" };
+                    return Err(self.lose(&ChannelError::Corrupt(early)));
+                }
+                match taken {
+                    Ok(()) => Ok(answer),
+                    Err(error) => Err(RequestError::Lost(error.to_string())),
+                }
+            }
+            Err(error) => Err(self.lose(&error)),
+        }
+    }
+
+    fn lose(&mut self, error: &dyn fmt::Display) -> RequestError {
+        let reason = error.to_string();
+        let reason = self.reason.get_or_insert(reason).clone();
+        RequestError::Lost(reason)
+    }
+
+    /// Why the session is over, if it is: what the server said of it, or how it went.
+    pub fn reason(&mut self) -> Option<String> {
+        if self.reason.is_none()
+            && let Some(Either::Second(Encoder(recorder))) = &self.pipe
+            && let Some(fault) = recorder.lost()
+        {
+            let last = self.remote.as_mut().and_then(Remote::last_words);
+            self.reason = Some(last.unwrap_or_else(|| fault.to_string()));
+        }
+        self.reason.clone()
+    }
+
+    /// Ends it: what was recorded is published, the server sees the end behind it.
+    fn end(&mut self) {
+        let reason = self.reason();
+        if let Some(Either::Second(Encoder(recorder))) = &mut self.pipe {
+            recorder.publish();
+            recorder.link().close();
+        }
+        if let Some(mut remote) = self.remote.take() {
+            let recorded = self.pipe.as_ref().map_or(0, Session::recorded);
+            let farewell = remote.farewell(recorded, || {
+                if let Some(pipe) = &mut self.pipe {
+                    // A session that is lost has no events that anybody waits for.
+                    let _ = pipe.poll_events();
+                }
+            });
+            if let Err(text) = farewell
+                && reason.is_none()
+            {
+                self.reason = Some(text);
+            }
+            // The halves go before the memory that they work on.
+            self.pipe = None;
+            drop(remote);
+        } else if let Some(Either::First(applier)) = self.pipe.take() {
+            match applier.end() {
+                (Ok(backend), _) => _ = self.ended.set(backend),
+                (Err(fault), _) => self.reason = Some(fault.to_string()),
+            }
+        }
+    }
+}
+
+impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Drop for Client<B, E> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Remote {
+    /// Sends a request; its answer, and how many events came before it. `drain` takes events meanwhile: a server with
+    /// a full ring would not come to the request.
+    fn ask(
+        &mut self,
+        message: &ClientMessage,
+        mut drain: impl FnMut(),
+    ) -> Result<(ServerMessage, u64), ChannelError> {
+        let until = Until { process: self.process.as_ref().map(AsFd::as_fd), ..Until::default() };
+        self.channel.send(message, Vec::new(), &until)?;
+        loop {
+            let answer = match self.channel.recv(&Until { deadline: Some(Instant::now() + DRAIN), ..until }) {
+                Ok(received) => received.message,
+                Err(ChannelError::TimedOut) => {
+                    drain();
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let events = match &answer {
+                ServerMessage::Context(answer) => answer.events,
+                ServerMessage::Surface(answer) => answer.events,
+                ServerMessage::Log(_) | ServerMessage::Caps(_) => continue,
+                _ => 0,
+            };
+            return Ok((answer, events));
+        }
+    }
+
+    /// What the server said last: the fault that ended the session.
+    fn last_words(&mut self) -> Option<String> {
+        let until = Until { deadline: Some(Instant::now() + Duration::from_millis(200)), ..Until::default() };
+        while let Ok(received) = self.channel.recv(&until) {
+            if let ServerMessage::Fault(fault) = received.message {
+                return Some(fault.text);
+            }
+        }
+        None
+    }
+
+    /// Says goodbye and waits until the server is done with what was published.
+    fn farewell(&mut self, recorded: u64, mut drain: impl FnMut()) -> Result<(), String> {
+        self.watch.stop();
+        let until = Until {
+            process: self.process.as_ref().map(AsFd::as_fd),
+            deadline: Some(Instant::now() + FAREWELL),
+            ..Until::default()
+        };
+        let said = self.channel.send(&ClientMessage::Bye(Bye { after: recorded }), Vec::new(), &until);
+        // The server closes its end once everything is applied; until then it may still talk.
+        let ended = said.and_then(|()| {
+            loop {
+                drain();
+                let soon = Instant::now() + DRAIN;
+                match self
+                    .channel
+                    .recv(&Until { deadline: until.deadline.map(|last| last.min(soon)), ..until })
+                {
+                    Err(ChannelError::TimedOut) if until.deadline.is_some_and(|last| soon < last) => {}
+                    Ok(received) => {
+                        if let ServerMessage::Fault(fault) = received.message {
+                            return Ok(Some(fault.text));
+                        }
+                    }
+                    Err(ChannelError::Gone(_)) => return Ok(None),
+                    Err(error) => return Err(error),
+                }
+            }
+        });
+        match ended {
+            Ok(None) | Err(ChannelError::Gone(_)) => Ok(()),
+            Ok(Some(fault)) => Err(fault),
+            Err(error) => {
+                if let Some(process) = &self.process {
+                    let _ = process.kill();
+                }
+                Err(format!("the server did not finish: {error}"))
+            }
+        }
+        .inspect(|()| {
+            if let Some(process) = &self.process {
+                let _ = process.wait(Some(Instant::now() + FAREWELL));
+            }
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! What a server does beyond records: contexts and surfaces of the native API.
+
+use runahead_core::{
+    backend::Backend,
+    trace::{Listener, Trace},
+};
+use runahead_wire::values::BackendKind;
+
+use crate::control::message::{ContextAttributes, OperationError, OperationFailure, SurfaceOp, SurfaceState};
+
+/// A backend that a session can be opened on. Its methods are called on the thread that applies, between two records.
+pub trait Native: Backend {
+    /// What it drives.
+    fn kind(&self) -> BackendKind;
+
+    /// Makes a native context.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn create_context(
+        &mut self,
+        context: u64,
+        share: Option<u64>,
+        attributes: &ContextAttributes,
+    ) -> Result<(), OperationFailure>;
+
+    /// Ends a native context.
+    fn destroy_context(&mut self, context: u64);
+
+    /// Works on a native surface; the answer is how the surface is now.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn surface(&mut self, surface: u64, op: &SurfaceOp) -> Result<SurfaceState, OperationFailure>;
+}
+
+/// A surface without images.
+const NO_IMAGES: SurfaceState = SurfaceState { width: 0, height: 0, format: 0, samples: 0 };
+
+/// It draws nothing, so any context and any surface will do; windows are not there to be drawn to.
+impl<L: Listener> Native for Trace<L> {
+    fn kind(&self) -> BackendKind {
+        BackendKind::Null
+    }
+
+    fn create_context(
+        &mut self,
+        _: u64,
+        _: Option<u64>,
+        _: &ContextAttributes,
+    ) -> Result<(), OperationFailure> {
+        Ok(())
+    }
+
+    fn destroy_context(&mut self, _: u64) {}
+
+    fn surface(&mut self, _: u64, op: &SurfaceOp) -> Result<SurfaceState, OperationFailure> {
+        match *op {
+            SurfaceOp::CreatePbuffer { width, height, .. } | SurfaceOp::Resize { width, height } => {
+                Ok(SurfaceState { width, height, ..NO_IMAGES })
+            }
+            SurfaceOp::CreateWindow { .. } => Err(OperationFailure::new(
+                OperationError::Unsupported,
+                "the null backend presents to no window".to_owned(),
+            )),
+            SurfaceOp::CreateSurfaceless
+            | SurfaceOp::SetInterval { .. }
+            | SurfaceOp::ReleaseWindow
+            | SurfaceOp::Destroy => Ok(NO_IMAGES),
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! The server role: a thread that applies, and the caller's thread for everything else.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    os::fd::{AsFd, OwnedFd},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use runahead_core::{
+    Applier, Fault, Quota, Server,
+    applier::ContextError,
+    link::{Bells, Patience},
+};
+use runahead_rings::{Waiter, reached};
+use runahead_wire::values::BackendKind;
+use rustix::{
+    event::{EventfdFlags, PollFd, PollFlags, eventfd},
+    io::{read, write},
+};
+
+use super::{
+    Door, Native,
+    memory::{MemoryError, PAGE, ServerHalves, ServerSegments},
+    spins,
+};
+use crate::{
+    control::{
+        Bytes,
+        channel::{ChannelError, ServerChannel, Until},
+        handshake::{CEILING, Identity, ServerTerms, USUAL, judge_first},
+        message::{
+            CAPS_BYTES, CapsSnapshot, ClientMessage, ContextAnswer, CreateContext, DestroyContext, FaultCode,
+            OperationError, OperationFailure, RequestNumbers, ServerMessage, SessionFault, SurfaceAnswer,
+            SurfaceOp, SurfaceRequest,
+        },
+        refuse::{Refuse, RefuseCode},
+    },
+    peer, poll,
+    signals::Blocked,
+    storage::Heap,
+};
+
+/// Records that are applied before the thread looks at anything else.
+const BATCH: u32 = 4096;
+/// How long the apply thread sleeps while an answer is owed that only the GPU can give.
+const OWED: Duration = Duration::from_millis(1);
+
+/// How long a request waits until the apply thread is nudged again.
+const NUDGE: Duration = Duration::from_millis(1);
+
+/// Why a server served nobody, or not to the end.
+#[derive(Debug)]
+pub enum ServeError {
+    /// The control socket's.
+    Channel(ChannelError),
+    /// The client's memory, or ours.
+    Memory(MemoryError),
+    /// The handshake was refused; the client was told.
+    Refused(Refuse),
+    /// The session ended by a fault; the client was told.
+    Fault(Fault),
+    /// The native API could not be brought up; the client was told.
+    Backend(String),
+    /// A thread could not be started.
+    Thread(std::io::Error),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Channel(error) => error.fmt(f),
+            Self::Memory(error) => error.fmt(f),
+            Self::Refused(refuse) => refuse.fmt(f),
+            Self::Fault(fault) => write!(f, "the session ended by a fault: {fault}"),
+            Self::Backend(text) => write!(f, "the native API could not be brought up: {text}"),
+            Self::Thread(error) => write!(f, "no thread could be started: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+impl From<ChannelError> for ServeError {
+    fn from(error: ChannelError) -> Self {
+        Self::Channel(error)
+    }
+}
+
+impl From<MemoryError> for ServeError {
+    fn from(error: MemoryError) -> Self {
+        Self::Memory(error)
+    }
+}
+
+/// A request on its way to the apply thread.
+#[derive(Debug)]
+enum Request {
+    Create(CreateContext),
+    Destroy(DestroyContext),
+    Surface(SurfaceRequest),
+}
+
+impl Request {
+    const fn after(&self) -> u64 {
+        match self {
+            Self::Create(request) => request.after,
+            Self::Destroy(request) => request.after,
+            Self::Surface(request) => request.after,
+        }
+    }
+}
+
+/// What the two threads of a server hand each other.
+#[derive(Debug)]
+struct Desk {
+    requests: Mutex<VecDeque<Request>>,
+    /// Set with every change of `requests` and by `stop`; the apply thread looks at it in its waits.
+    knock: AtomicBool,
+    messages: Mutex<VecDeque<ServerMessage>>,
+    /// Readable when there are messages, or the apply thread has ended.
+    bell: OwnedFd,
+    ended: AtomicBool,
+}
+
+impl Desk {
+    fn say(&self, message: ServerMessage) {
+        lock(&self.messages).push_back(message);
+        self.ring();
+    }
+
+    fn ring(&self) {
+        // An eventfd takes this write unless it was rung 2^64 times.
+        let _ = write(&self.bell, &1_u64.to_ne_bytes());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // What these guard is whole after every step.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn terms(kind: BackendKind, same_build: bool) -> ServerTerms {
+    ServerTerms {
+        identity: Identity::own(same_build),
+        pid: std::process::id(),
+        backend: kind as u32,
+        usual: USUAL,
+        ceiling: CEILING,
+        page: PAGE as u64,
+        caps_page: (PAGE + CAPS_BYTES).next_multiple_of(PAGE) as u64,
+        token: None,
+    }
+}
+
+/// Serves one client over a control socket, until it ends the session or is gone. `make` brings the native API up, on
+/// the thread that applies; `done` gets the backend back when the session ends well or by the client's doing.
+///
+/// A client that goes, whenever it goes, is no error.
+///
+/// # Errors
+/// [`ServeError`]; the client was told where it can be.
+pub fn serve<B: Native>(
+    socket: OwnedFd,
+    kind: BackendKind,
+    make: impl FnOnce() -> Result<B, String> + Send + 'static,
+    done: impl FnOnce(B) + Send + 'static,
+) -> Result<(), ServeError> {
+    match session(socket, kind, make, done) {
+        Err(ServeError::Channel(ChannelError::Gone(_)) | ServeError::Fault(Fault::PeerGone)) => Ok(()),
+        ended => ended,
+    }
+}
+
+fn session<B: Native>(
+    socket: OwnedFd,
+    kind: BackendKind,
+    make: impl FnOnce() -> Result<B, String> + Send + 'static,
+    done: impl FnOnce(B) + Send + 'static,
+) -> Result<(), ServeError> {
+    // Without it, when the client is in another PID namespace or gone already, the hang-up still tells. A client of
+    // this very process ends with us.
+    let client = peer::process_of(&socket).ok();
+    let until = Until { process: client.as_ref().map(AsFd::as_fd), ..Until::default() };
+    let mut channel = ServerChannel::new(socket);
+    let first = match channel.recv(&until) {
+        Ok(received) => Ok(received.message),
+        Err(ChannelError::Corrupt(corruption)) => Err(corruption),
+        Err(error) => return Err(error.into()),
+    };
+    let terms = terms(kind, true);
+    let welcome = match judge_first(&first, &terms) {
+        Ok(welcome) => welcome,
+        Err(refuse) => {
+            channel.send(&ServerMessage::Refuse(refuse.clone()), Vec::new(), &until)?;
+            return Err(ServeError::Refused(refuse));
+        }
+    };
+    let segments = ServerSegments::create(&welcome.terms.sizes, terms.caps_page)?;
+    let descriptors = segments.hand_out().map_err(MemoryError::Io)?;
+    channel.send(&ServerMessage::Welcome(welcome), descriptors, &until)?;
+    channel.established();
+    let attached = channel.recv(&until)?;
+    let ClientMessage::Attach(attach) = attached.message else {
+        let refuse = Refuse::new(RefuseCode::MALFORMED, "Attach", "another message", "");
+        channel.send(&ServerMessage::Refuse(refuse.clone()), Vec::new(), &until)?;
+        return Err(ServeError::Refused(refuse));
+    };
+    let halves = match ServerHalves::new(segments, &attach.segments, &attached.descriptors) {
+        Ok(halves) => halves,
+        Err(error) => {
+            let fault = SessionFault::new(FaultCode::ProtocolCorruption, error.to_string());
+            channel.send(&ServerMessage::Fault(fault), Vec::new(), &until)?;
+            return Err(error.into());
+        }
+    };
+    drop(attached.descriptors);
+    let (waiter, memory) = (halves.waiter, halves.memory());
+    let desk = Arc::new(Desk {
+        requests: Mutex::default(),
+        knock: AtomicBool::new(false),
+        messages: Mutex::default(),
+        bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|error| MemoryError::Io(error.into()))?,
+        ended: AtomicBool::new(false),
+    });
+    let applying = {
+        let desk = Arc::clone(&desk);
+        let _blocked = Blocked::new().map_err(ServeError::Thread)?;
+        let body = move || {
+            let ended = apply(halves, &desk, make, done);
+            if let Err(error) = &ended {
+                desk.say(ServerMessage::Fault(fault_message(error)));
+            }
+            desk.ended.store(true, Ordering::Release);
+            desk.ring();
+            ended
+        };
+        thread::Builder::new().name("runahead-apply".into()).spawn(body).map_err(ServeError::Thread)?
+    };
+    let talked = talk(&mut channel, &desk, waiter, client.as_ref());
+    if talked.is_err() {
+        // The apply thread ends at the next record boundary, or when it finds everything applied.
+        waiter.announce_death(&Door::new());
+    }
+    let applied = applying.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    // What it said last, for a client that is still there.
+    for message in lock(&desk.messages).drain(..) {
+        if channel.post(&message, Vec::new()).is_err() {
+            break;
+        }
+    }
+    let _ = channel.flush();
+    drop(memory);
+    applied.and(talked)
+}
+
+fn fault_message(error: &ServeError) -> SessionFault {
+    let code = match error {
+        ServeError::Fault(Fault::DeviceLost) => FaultCode::DeviceLost,
+        ServeError::Fault(Fault::OverLimit { .. }) => FaultCode::OverBudget,
+        ServeError::Fault(_) => FaultCode::ProtocolCorruption,
+        _ => FaultCode::Internal,
+    };
+    SessionFault::new(code, error.to_string())
+}
+
+/// The control socket's side: requests in, messages out, until the client is gone or the apply thread has ended.
+fn talk(
+    channel: &mut ServerChannel,
+    desk: &Desk,
+    waiter: Waiter<'_>,
+    client: Option<&OwnedFd>,
+) -> Result<(), ServeError> {
+    let mut numbers = RequestNumbers::new();
+    loop {
+        let outgoing: Vec<ServerMessage> = lock(&desk.messages).drain(..).collect();
+        for message in outgoing {
+            channel.post(&message, Vec::new())?;
+        }
+        channel.flush()?;
+        if desk.ended.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        while let Some(received) = channel.try_recv()? {
+            let request = match received.message {
+                ClientMessage::CreateContext(request) => Some((request.request, Request::Create(request))),
+                ClientMessage::DestroyContext(request) => Some((request.request, Request::Destroy(request))),
+                ClientMessage::Surface(request) => Some((request.request, Request::Surface(request))),
+                // The rings say the rest: the client has closed its end.
+                ClientMessage::Bye(_) => None,
+                ClientMessage::Hello(_) | ClientMessage::Attach(_) => {
+                    let twice = crate::control::Corruption { owner: "Control", field: "order" };
+                    return Err(ChannelError::Corrupt(twice).into());
+                }
+            };
+            if let Some((number, request)) = request {
+                numbers.accept(number).map_err(ChannelError::Corrupt)?;
+                lock(&desk.requests).push_back(request);
+                desk.knock.store(true, Ordering::Release);
+            }
+        }
+        let mut descriptors = vec![
+            PollFd::new(&desk.bell, PollFlags::IN),
+            PollFd::from_borrowed_fd(channel.as_fd(), channel.interest() | PollFlags::RDHUP),
+        ];
+        descriptors.extend(client.map(|client| PollFd::new(client, PollFlags::IN)));
+        // A thread that falls asleep just now misses a nudge; it is given again until it was seen.
+        let knocking = desk.knock.load(Ordering::Acquire);
+        if knocking {
+            waiter.nudge(&Door::new());
+        }
+        let deadline = knocking.then(|| Instant::now() + NUDGE);
+        poll::wait(&mut descriptors, deadline).map_err(ChannelError::Io)?;
+        let died = descriptors.get(2).is_some_and(|client| !client.revents().is_empty());
+        let rung = descriptors.first().is_some_and(|bell| !bell.revents().is_empty());
+        if rung {
+            let _ = read(&desk.bell, &mut [0_u8; 8]);
+        }
+        if died {
+            return Err(ChannelError::Gone(peer::Death::Exited).into());
+        }
+    }
+}
+
+type Session<B> = Server<'static, Bells<'static, Door>, B, Heap>;
+
+/// The thread that applies. It owns the native API for life.
+fn apply<B: Native>(
+    mut halves: ServerHalves,
+    desk: &Desk,
+    make: impl FnOnce() -> Result<B, String>,
+    done: impl FnOnce(B),
+) -> Result<(), ServeError> {
+    let (Some(rings), Some(ringer)) = (halves.rings.take(), halves.ringer.take()) else {
+        return Err(ServeError::Fault(Fault::PeerGone));
+    };
+    let backend = make().map_err(ServeError::Backend)?;
+    desk.say(ServerMessage::Caps(caps(&backend)));
+    let link = Bells::new(ringer, halves.waiter, Door::new(), spins());
+    let mut server: Session<B> =
+        Server::new(rings, link, |outlet| Applier::new(backend, outlet, Quota::default(), 0));
+    let ended = run(&mut server, desk);
+    server.link().close();
+    let finished = server.finish();
+    // Before the memory that they worked on goes.
+    drop(halves);
+    if let Ok(backend) = finished {
+        done(backend);
+    }
+    ended
+}
+
+fn caps<B: Native>(backend: &B) -> CapsSnapshot {
+    let view = backend.caps();
+    let mut bytes = vec![0; view.encoded_len()];
+    let encoded = view.encode(&mut bytes);
+    debug_assert!(encoded, "a buffer of the stated size");
+    CapsSnapshot { generation: view.head().generation, bytes: Bytes(bytes) }
+}
+
+fn run<B: Native>(server: &mut Session<B>, desk: &Desk) -> Result<(), ServeError> {
+    let start = Instant::now();
+    loop {
+        let due = requests(server, desk);
+        // Up to the record that the next request follows, and no further.
+        let most = due.map_or(BATCH, |after| {
+            u32::try_from(after.wrapping_sub(server.applier().ordinal()))
+                .map_or(BATCH, |left| left.min(BATCH))
+        });
+        let now = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        if server.run(most.max(1), now).map_err(ServeError::Fault)? != 0 {
+            continue;
+        }
+        let owes = server.applier().owes();
+        server.link().door().limit = if owes { OWED.as_nanos() as u64 } else { 0 };
+        let slept = Instant::now();
+        let over = || desk.knock.load(Ordering::Acquire) || owes && slept.elapsed() >= OWED;
+        match server.wait(if owes { Patience::Sleep } else { Patience::Spin }, over) {
+            Ok(()) => {}
+            // The client ended or is gone, and everything that it published was applied.
+            Err(Fault::PeerGone) => return Ok(()),
+            Err(fault) => return Err(ServeError::Fault(fault)),
+        }
+    }
+}
+
+/// Carries out the requests whose record was applied; the ordinal that the next one waits for.
+fn requests<B: Native>(server: &mut Session<B>, desk: &Desk) -> Option<u64> {
+    desk.knock.store(false, Ordering::Release);
+    loop {
+        let mut queue = lock(&desk.requests);
+        let after = queue.front()?.after();
+        if !reached(server.applier().ordinal(), after) {
+            return Some(after);
+        }
+        let request = queue.pop_front()?;
+        drop(queue);
+        let events = server.events_sent();
+        let applier = server.applier();
+        desk.say(match request {
+            Request::Create(create) => {
+                let share = (create.share != 0).then_some(create.share);
+                let result = create_context(applier, &create, share);
+                ServerMessage::Context(ContextAnswer { request: create.request, events, result })
+            }
+            Request::Destroy(destroy) => {
+                let result = if applier.destroy_context(destroy.context) {
+                    applier.backend_mut().destroy_context(destroy.context);
+                    Ok(())
+                } else {
+                    Err(unknown("context", destroy.context))
+                };
+                ServerMessage::Context(ContextAnswer { request: destroy.request, events, result })
+            }
+            Request::Surface(SurfaceRequest { request, surface, op, .. }) => {
+                let result = surface_op(applier, surface, &op);
+                ServerMessage::Surface(SurfaceAnswer { request, events, result })
+            }
+        });
+    }
+}
+
+pub(super) fn create_context<B: Native, O: runahead_core::Outlet>(
+    applier: &mut Applier<B, Heap, O>,
+    create: &CreateContext,
+    share: Option<u64>,
+) -> Result<(), OperationFailure> {
+    applier.create_context(create.context, share).map_err(failure)?;
+    let native = applier.backend_mut().create_context(create.context, share, &create.attributes);
+    if native.is_err() {
+        applier.destroy_context(create.context);
+    }
+    native
+}
+
+pub(super) fn surface_op<B: Native, O: runahead_core::Outlet>(
+    applier: &mut Applier<B, Heap, O>,
+    surface: u64,
+    op: &SurfaceOp,
+) -> Result<crate::control::message::SurfaceState, OperationFailure> {
+    let creates = matches!(
+        op,
+        SurfaceOp::CreatePbuffer { .. } | SurfaceOp::CreateWindow { .. } | SurfaceOp::CreateSurfaceless
+    );
+    if creates {
+        applier.create_surface(surface).map_err(failure)?;
+    } else if !applier.has_surface(surface) {
+        return Err(unknown("surface", surface));
+    }
+    let done = applier.backend_mut().surface(surface, op);
+    if creates && done.is_err() || matches!(op, SurfaceOp::Destroy) {
+        applier.destroy_surface(surface);
+    }
+    done
+}
+
+fn unknown(what: &str, token: u64) -> OperationFailure {
+    OperationFailure::new(OperationError::NoSuchObject, format!("there is no {what} {token}"))
+}
+
+fn failure(error: ContextError) -> OperationFailure {
+    let kind = match error {
+        ContextError::Token | ContextError::Share => OperationError::NoSuchObject,
+        ContextError::OutOfMemory => OperationError::OutOfMemory,
+    };
+    OperationFailure::new(kind, error.to_string())
+}
