@@ -16,6 +16,8 @@ pub enum Mutant {
     PublishUnrung,
     /// The server publishes and rings nobody.
     AppliedUnrung,
+    /// The server writes an answer before it publishes the events that come before it.
+    AnswerBeforeEvents,
     /// The client drains a full event ring and rings nobody.
     DrainUnrung,
 }

@@ -37,6 +37,14 @@ pub struct Outbox<'a, L: Link> {
 pub type RingOutlet<'a, L> = event::Encoder<Outbox<'a, L>>;
 
 impl<L: Link> Outbox<'_, L> {
+    /// Whoever sees an answer finds the events that came before it.
+    fn before_answer(&mut self) {
+        if !on(Mutant::AnswerBeforeEvents) {
+            self.events.publish();
+        }
+        self.news = true;
+    }
+
     /// Waits until the client has made room in the event ring.
     #[cold]
     #[inline(never)]
@@ -115,12 +123,12 @@ impl<L: Link> Outlet for RingOutlet<'_, L> {
         size: usize,
         fill: impl FnOnce(&mut [u8]) -> bool,
     ) -> Result<(), Fault> {
-        self.0.news = true;
+        self.0.before_answer();
         answer_with(&mut self.0.replies, space, size, fill)
     }
 
     fn answer(&mut self, space: ReplySpace, status: Status, bytes: &[u8]) -> Result<(), Fault> {
-        self.0.news = true;
+        self.0.before_answer();
         answer(&mut self.0.replies, space, status, bytes)
     }
 

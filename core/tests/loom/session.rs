@@ -1,5 +1,4 @@
-//! Recorder and server over the real rings: two records, of which the second has an event, and a client that
-//! waits until both are applied.
+//! Recorder and server over the real rings.
 
 use std::sync::Arc;
 
@@ -7,9 +6,12 @@ use runahead_core::{
     Applier, Fault, Mode, Quota, Recorder, Server,
     link::{Bells, Patience},
     null::Null,
+    reply_space,
     wait::WaitState,
 };
-use runahead_rings::{ClientPage, Liveness, Page, ServerPage, Start, Watermark, client, mutant, server};
+use runahead_rings::{
+    ClientPage, Liveness, Page, ServerPage, Start, Status, Watermark, client, mutant, server,
+};
 use runahead_wire::{
     Handle,
     event::Events,
@@ -19,7 +21,7 @@ use runahead_wire::{
 };
 
 use crate::{
-    bed::{Bound, Doors, Memory, model},
+    bed::{Bound, Door, Doors, Memory, model},
     common::heap::Heap,
 };
 
@@ -52,14 +54,18 @@ impl Session {
     }
 }
 
-/// Counts refusals.
+/// Counts refusals, and bytes written back.
 #[derive(Debug, Default)]
-struct Refused(u32);
+struct Heard {
+    refused: u32,
+    bytes: usize,
+}
 
-impl Events for Refused {
+impl Events for Heard {
     type Error = Fault;
-    fn buffer_writeback(&mut self, _: &BufferWriteback, _: &[u8]) -> Result<(), Fault> {
-        unreachable!()
+    fn buffer_writeback(&mut self, _: &BufferWriteback, bytes: &[u8]) -> Result<(), Fault> {
+        self.bytes += bytes.len();
+        Ok(())
     }
     fn gpu_written(&mut self, _: &GpuWritten, _: &[ByteRange]) -> Result<(), Fault> {
         unreachable!()
@@ -75,7 +81,7 @@ impl Events for Refused {
     }
     fn refused(&mut self, event: &RequestRefused) -> Result<(), Fault> {
         assert_eq!(event.origin.ordinal, START.ordinal.wrapping_add(2), "an event of another record");
-        self.0 += 1;
+        self.refused += 1;
         Ok(())
     }
     fn caps_changed(&mut self, _: &CapsChanged) -> Result<(), Fault> {
@@ -83,8 +89,8 @@ impl Events for Refused {
     }
 }
 
-/// Applies two records, then closes.
-fn serve(session: &Session) {
+/// Applies records, of a session that may have so many bytes of storage.
+fn serve(session: &Session, records: u32, storage: u64) {
     let (own, peer) = (&session.server, &session.client);
     let mut record = [0; 16];
     let rings = server::Rings {
@@ -99,23 +105,25 @@ fn serve(session: &Session) {
     };
     let waiter = server::waiter(own, peer, &session.alive);
     let link = Bells::new(server::ringer(own, peer), waiter, session.doors.of_server(), 0);
-    let quota = Quota { storage: 0, ..Quota::default() };
+    let quota = Quota { storage, ..Quota::default() };
     let mut server: Server<'_, _, Null, Heap> = Server::new(rings, link, |outlet| {
         let mut applier = Applier::new(Null::default(), outlet, quota, START.ordinal);
         applier.create_context(1, None).unwrap();
         applier
     });
     let mut applied = 0;
-    while applied < 2 {
-        match server.run(2, || 0).unwrap() {
+    while applied < records {
+        match server.run(records, || 0).unwrap() {
             0 => server.wait(Patience::Sleep, || false).unwrap(),
             records => applied += records,
         }
     }
 }
 
-/// Records a bind and a create that is refused, waits, and has heard of it then.
-fn record(session: &Session) {
+type Client<'a> = Encoder<Recorder<'a, Bells<'a, Door<'a>>, Heard>>;
+
+/// Runs a client.
+fn record(session: &Session, client: fn(&mut Client<'_>)) {
     let (own, peer) = (&session.client, &session.server);
     let (mut event, mut used) = ([0; 8], [0; 1]);
     let rings = client::Rings {
@@ -130,33 +138,66 @@ fn record(session: &Session) {
     let waiter = client::waiter(own, peer, &session.alive);
     let link = Bells::new(client::ringer(own, peer), waiter, session.doors.of_client(), 0);
     let mode = Mode { waits: WaitState::new(CapsBits::RUN_AHEAD_APPLY, true), credit: 1 };
-    let mut pipe = Encoder(Recorder::new(rings, link, Refused::default(), mode));
+    let mut pipe = Encoder(Recorder::new(rings, link, Heard::default(), mode));
     pipe.bind_context(&BindContext { context: 1, ..BindContext::default() }).unwrap();
-    let buffer = ResourceDesc {
+    client(&mut pipe);
+}
+
+fn buffer(size: u64) -> ResourceDesc {
+    ResourceDesc {
         resource: Handle::new(1, 1),
         storage_kind: StorageKind::Buffer.raw() as u8,
-        buf_size: 1,
+        buf_size: size,
         ..ResourceDesc::default()
-    };
-    pipe.resource_create(&buffer).unwrap();
-    let last = pipe.0.recorded();
-    pipe.0.wait_for(Watermark::Applied, last, Patience::Sleep).unwrap();
-    assert_eq!(pipe.0.events().0, 1, "the record is applied, and its event is not there");
+    }
 }
 
 /// Words of a thread's stack: an applier's state passes over it while it is made.
 const STACK: usize = 1 << 17;
 
-fn two_records() {
+/// Runs both roles, each on a thread with room for what passes over its stack.
+fn roles(server: fn(&Session), client: fn(&Session)) {
     let session = Session::new();
     let role = |role: fn(&Session)| {
         let session = session.clone();
         loom::thread::Builder::new().stack_size(STACK).spawn(move || role(&session)).unwrap()
     };
-    let roles = [role(serve), role(record)];
-    for role in roles {
+    for role in [role(server), role(client)] {
         role.join().unwrap();
     }
+}
+
+/// A bind and a create that is refused: a client that waits has heard of it then.
+fn two_records() {
+    roles(
+        |session| serve(session, 2, 0),
+        |session| {
+            record(session, |pipe| {
+                pipe.resource_create(&buffer(1)).unwrap();
+                let last = pipe.0.recorded();
+                pipe.0.wait_for(Watermark::Applied, last, Patience::Sleep).unwrap();
+                assert_eq!(pipe.0.events().refused, 1, "the record is applied, and its event is not there");
+            });
+        },
+    );
+}
+
+/// A readback in six events, of which the ring holds four: the server waits until the client, which waits for the
+/// answer behind them, has drained some.
+fn a_full_event_ring() {
+    roles(
+        |session| serve(session, 3, 96),
+        |session| {
+            record(session, |pipe| {
+                pipe.resource_create(&buffer(96)).unwrap();
+                let done = pipe.0.ask(0).unwrap();
+                let read = Readback { resource: Handle::new(1, 1), offset: 0, size: 96 };
+                pipe.resource_readback(&read, Some(reply_space(&done))).unwrap();
+                assert_eq!(pipe.0.wait_answer(&done, Patience::Sleep).unwrap().status, Status::Ok);
+                assert_eq!(pipe.0.events().bytes, 96, "the answer is there, and not all events before it");
+            });
+        },
+    );
 }
 
 model!(
@@ -173,4 +214,15 @@ model!(
         mutant::Mutant::ParkWithoutFence,
     ],
     two_records
+);
+
+model!(
+    a_full_event_ring_is_drained,
+    Bound::Preemptions(2),
+    catches [
+        runahead_core::mutant::Mutant::DrainUnrung,
+        runahead_core::mutant::Mutant::AnswerBeforeEvents,
+        runahead_core::mutant::Mutant::AppliedUnrung,
+    ],
+    a_full_event_ring
 );
