@@ -9,6 +9,7 @@
 //! | [`spawn`] | starting a server from inside somebody else's program |
 //! | [`session`] | clients and servers, in one call, two threads or two processes |
 //! | [`storage`] | the core's tables on the heap |
+//! | [`settings`] | the environment variables of a client |
 //! | [`environment`] | what of a program's environment a server must not have |
 //!
 //! The capture writer is not here yet.
@@ -22,6 +23,7 @@ pub mod peer;
 mod poll;
 pub mod segment;
 pub mod session;
+pub mod settings;
 mod signals;
 pub mod spawn;
 pub mod storage;

@@ -144,10 +144,7 @@ impl Random {
 }
 
 /// Frames of draws, state, uploads, objects that come and go, fences, queries and readbacks.
-fn stream<S: Session + ?Sized>(pipe: &mut S, frames: u64, piece: usize)
-where
-    S: Sized,
-{
+fn stream(pipe: &mut impl Session, frames: u64, piece: usize) {
     let mut random = Random(0x5eed);
     let mut tracker = Tracker::default();
     let mut slots: SlotSpace<Heap> = SlotSpace::default();

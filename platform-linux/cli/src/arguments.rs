@@ -1,0 +1,112 @@
+//! What the command line asks for.
+
+/// A verb that is not there yet.
+#[derive(Debug)]
+pub struct Missing {
+    /// The verb.
+    pub name: &'static str,
+    /// What it will do.
+    pub what: &'static str,
+    /// What can be used until then.
+    pub instead: &'static str,
+}
+
+/// Every verb that is not there yet.
+pub const MISSING: [Missing; 6] = [
+    Missing {
+        name: "run",
+        what: "start a GL program that draws through Runahead",
+        instead: "no program draws through Runahead so far; `runahead info` opens a session and says what it is like",
+    },
+    Missing {
+        name: "record",
+        what: "write what a program draws to a file",
+        instead: "`runahead-server --backend trace=FILE` lists the calls of a session that a test or a program of yours \
+                  opens",
+    },
+    Missing {
+        name: "replay",
+        what: "draw a recorded file again",
+        instead: "there are no recorded files so far; `./x test` in the source tree runs streams on every topology",
+    },
+    Missing {
+        name: "diff",
+        what: "compare two recorded files",
+        instead: "listings of `runahead-server --backend trace=FILE` are lines of text, which diff(1) compares",
+    },
+    Missing {
+        name: "serve",
+        what: "serve clients that connect",
+        instead: "RUNAHEAD_TOPOLOGY=spawn starts one server for each session",
+    },
+    Missing {
+        name: "bench",
+        what: "measure sessions on this machine",
+        instead: "`./x bench` in the source tree measures the rings, the codec and the core",
+    },
+];
+
+/// What there is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Say what the program does.
+    Help,
+    /// Say what `info` does.
+    HelpInfo,
+    /// Say which build this is.
+    Version,
+    /// Open a session and say what it is like.
+    Info {
+        /// As JSON.
+        json: bool,
+    },
+}
+
+/// Reads the arguments behind the program's name.
+///
+/// # Errors
+/// The sentence for the user.
+pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
+    let Some(verb) = arguments.next() else {
+        return Err("no verb was given; `runahead help` lists them".to_owned());
+    };
+    match verb.as_str() {
+        "info" => info(arguments),
+        "help" => match arguments.next().as_deref() {
+            None | Some("help") => end("help", arguments, Task::Help),
+            Some("info") => end("help", arguments, Task::HelpInfo),
+            Some(other) => Err(unavailable(other)),
+        },
+        "--help" | "-h" => end("--help", arguments, Task::Help),
+        "--version" | "-V" => end("--version", arguments, Task::Version),
+        other => Err(unavailable(other)),
+    }
+}
+
+fn info(arguments: impl Iterator<Item = String>) -> Result<Task, String> {
+    let mut json = false;
+    for argument in arguments {
+        match argument.as_str() {
+            "--json" => json = true,
+            "--help" | "-h" => return Ok(Task::HelpInfo),
+            other => return Err(format!("info does not take {other:?}; `runahead help info` says what it takes")),
+        }
+    }
+    Ok(Task::Info { json })
+}
+
+fn end(before: &str, mut arguments: impl Iterator<Item = String>, task: Task) -> Result<Task, String> {
+    match arguments.next() {
+        None => Ok(task),
+        Some(extra) => Err(format!("nothing may follow {before} but {extra:?} does; try `runahead help`")),
+    }
+}
+
+fn unavailable(verb: &str) -> String {
+    match MISSING.iter().find(|missing| missing.name == verb) {
+        Some(Missing { name, what, instead }) => {
+            format!("`{name}` (to {what}) is not there yet; {instead}")
+        }
+        None => format!("there is no verb {verb:?}; `runahead help` lists them"),
+    }
+}
