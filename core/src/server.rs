@@ -158,6 +158,8 @@ pub struct Server<'a, L: Link, B: Backend, S: Storage> {
     stage: StageView<'a>,
     marks: WatermarkWriter<'a>,
     applier: Applier<B, S, RingOutlet<'a, L>>,
+    /// Presents whose credit was returned.
+    presented: u64,
 }
 
 impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
@@ -174,6 +176,7 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
             stage: StageView(rings.stage),
             marks: rings.marks,
             applier: applier(event::Encoder(outbox)),
+            presented: 0,
         }
     }
 
@@ -222,11 +225,13 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
 
     /// Publishes events, then how far this server got: in that order, so that a client which sees a record
     /// applied finds its events.
+    ///
+    /// Within a batch a client that sleeps is woken only for what it can go on with: an answer, an event, a
+    /// credit. One that waits for room or for a record is woken at the end of the batch, not every few records.
     fn publish(&mut self, rest: Rest) -> Result<(), Fault> {
         let progress = self.applier.progress()?;
         let applied = self.applier.ordinal();
         let outbox = &mut self.applier.outlet_mut().0;
-        let rest = if core::mem::take(&mut outbox.news) { Rest::AtRest } else { rest };
         if on(Mutant::AppliedBeforeEvents) {
             self.marks.publish(Watermark::Applied, applied);
         }
@@ -235,8 +240,10 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
         self.marks.publish(Watermark::Retired, progress.retired);
         self.marks.publish(Watermark::CompletedFrame, progress.completed_frame);
         self.marks.publish(Watermark::PresentAck, progress.presented);
-        if !on(Mutant::AppliedUnrung) {
-            outbox.link.published(rest);
+        let credit = core::mem::replace(&mut self.presented, progress.presented) != progress.presented;
+        let awaited = core::mem::take(&mut outbox.news) || credit || rest == Rest::AtRest;
+        if awaited && !on(Mutant::AppliedUnrung) {
+            outbox.link.published(Rest::AtRest);
         }
         Ok(())
     }

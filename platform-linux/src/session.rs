@@ -24,7 +24,7 @@ mod server;
 use runahead_rings::{Bell, Doorbell};
 
 pub use client::{Client, Config, OpenError, RequestError, Wanted};
-pub use native::Native;
+pub use native::{Busy, Native};
 pub use server::{ServeError, serve};
 
 use crate::doorbell::FutexDoorbell;

@@ -35,6 +35,7 @@ It ends when that socket is closed or the program ends.
   --backend NAME   what to apply on (default: null)
                      null         draws nothing
                      trace=FILE   draws nothing and writes each call to FILE, a line each
+                     busy=NS      draws nothing and takes NS nanoseconds a draw, for measurements
                    (OpenGL ES and Vulkan are not there yet.)
   --help           this text
   --version        the version and build; client and server must be of the same

@@ -11,7 +11,7 @@ use runahead_core::{
     null::Null,
     trace::{Call, Listener, Trace},
 };
-use runahead_linux::session::{ServeError, serve};
+use runahead_linux::session::{Busy, ServeError, serve};
 use runahead_wire::values::BackendKind;
 
 /// What to apply on.
@@ -22,6 +22,8 @@ pub enum Backend {
     Null,
     /// Nothing is drawn, and every call is written to a file, a line each.
     Trace(PathBuf),
+    /// Nothing is drawn, and each draw takes so many nanoseconds of this thread: for measurements.
+    Busy(u64),
 }
 
 impl Backend {
@@ -30,6 +32,7 @@ impl Backend {
         match name.split_once('=') {
             None if name == "null" => Some(Self::Null),
             Some(("trace", file)) if !file.is_empty() => Some(Self::Trace(file.into())),
+            Some(("busy", time)) => time.parse().ok().map(Self::Busy),
             _ => None,
         }
     }
@@ -71,6 +74,9 @@ impl Listener for Listing {
 pub fn run(socket: OwnedFd, backend: Backend) -> Result<(), ServeError> {
     match backend {
         Backend::Null => serve(socket, BackendKind::Null, || Ok(Null::default()), drop),
+        Backend::Busy(nanoseconds) => {
+            serve(socket, BackendKind::Null, move || Ok(Trace::new(Busy::new(nanoseconds))), drop)
+        }
         Backend::Trace(file) => {
             let make = move || Listing::create(&file).map(Trace::new);
             serve(socket, BackendKind::Null, make, |trace| trace.listener.finish())

@@ -1,8 +1,10 @@
 //! What a server does beyond records: contexts and surfaces of the native API.
 
+use std::time::{Duration, Instant};
+
 use runahead_core::{
     backend::Backend,
-    trace::{Listener, Trace},
+    trace::{Call, Listener, Method, Trace},
 };
 use runahead_wire::values::BackendKind;
 
@@ -67,6 +69,36 @@ impl<L: Listener> Native for Trace<L> {
             | SurfaceOp::SetInterval { .. }
             | SurfaceOp::ReleaseWindow
             | SurfaceOp::Destroy => Ok(NO_IMAGES),
+        }
+    }
+}
+
+/// Takes so long for each draw, in the way of a driver that computes: for measurements of who waits for whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Busy {
+    draw: Duration,
+}
+
+impl Busy {
+    /// So many nanoseconds a draw.
+    #[must_use]
+    pub const fn new(nanoseconds: u64) -> Self {
+        Self { draw: Duration::from_nanos(nanoseconds) }
+    }
+
+    /// Takes as long as one draw.
+    pub fn work(self) {
+        let start = Instant::now();
+        while start.elapsed() < self.draw {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+impl Listener for Busy {
+    fn call(&mut self, call: &Call<'_>) {
+        if call.method == Method::Draw {
+            self.work();
         }
     }
 }

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     control::{
-        Bytes,
+        Bytes, Corruption,
         channel::{ChannelError, ServerChannel, Until},
         handshake::{CEILING, Identity, ServerTerms, USUAL, judge_first},
         message::{
@@ -50,6 +50,9 @@ use crate::{
 const BATCH: u32 = 4096;
 /// How long the apply thread sleeps while an answer is owed that only the GPU can give.
 const OWED: Duration = Duration::from_millis(1);
+
+/// Requests that wait for their record at most. A client waits for the answer of each, so that more are an attack.
+const REQUESTS: usize = 256;
 
 /// How long a request waits until the apply thread is nudged again.
 const NUDGE: Duration = Duration::from_millis(1);
@@ -201,24 +204,23 @@ fn session<B: Native>(
             return Err(ServeError::Refused(refuse));
         }
     };
-    let segments = ServerSegments::create(&welcome.terms.sizes, terms.caps_page)?;
+    let sizes = welcome.terms.sizes;
+    let segments = ServerSegments::create(&sizes, terms.caps_page)?;
     let descriptors = segments.hand_out().map_err(MemoryError::Io)?;
     channel.send(&ServerMessage::Welcome(welcome), descriptors, &until)?;
     channel.established();
-    let attached = channel.recv(&until)?;
+    let attached = channel.recv(&until).map_err(ServeError::from);
+    let attached = attached.inspect_err(|error| explain(&mut channel, error))?;
     let ClientMessage::Attach(attach) = attached.message else {
         let refuse = Refuse::new(RefuseCode::MALFORMED, "Attach", "another message", "");
         channel.send(&ServerMessage::Refuse(refuse.clone()), Vec::new(), &until)?;
         return Err(ServeError::Refused(refuse));
     };
-    let halves = match ServerHalves::new(segments, &attach.segments, &attached.descriptors) {
-        Ok(halves) => halves,
-        Err(error) => {
-            let fault = SessionFault::new(FaultCode::ProtocolCorruption, error.to_string());
-            channel.send(&ServerMessage::Fault(fault), Vec::new(), &until)?;
-            return Err(error.into());
-        }
-    };
+    // Larger ones would have this side keep more than its terms say: a record's copy is as large as half the ring.
+    let stated = [terms.page, sizes.commands, sizes.stage];
+    let halves = require(attach.segments == stated, "Attach", "segments")
+        .and_then(|()| Ok(ServerHalves::new(segments, &stated, &attached.descriptors)?))
+        .inspect_err(|error| explain(&mut channel, error))?;
     drop(attached.descriptors);
     let (waiter, memory) = (halves.waiter, halves.memory());
     let desk = Arc::new(Desk {
@@ -255,9 +257,28 @@ fn session<B: Native>(
             break;
         }
     }
+    if let Err(error) = &talked
+        && applied.is_ok()
+    {
+        explain(&mut channel, error);
+    }
     let _ = channel.flush();
     drop(memory);
     applied.and(talked)
+}
+
+/// Refuses what a client sent unless `valid`.
+fn require(valid: bool, owner: &'static str, field: &'static str) -> Result<(), ServeError> {
+    if valid { Ok(()) } else { Err(ChannelError::Corrupt(Corruption { owner, field }).into()) }
+}
+
+/// Tells a client that broke a rule of the control plane, or of its memory, which one. One that is gone hears nothing.
+fn explain(channel: &mut ServerChannel, error: &ServeError) {
+    if matches!(error, ServeError::Channel(ChannelError::Corrupt(_)) | ServeError::Memory(_)) {
+        let fault = SessionFault::new(FaultCode::ProtocolCorruption, error.to_string());
+        // It may not read, which is its own affair.
+        let _ = channel.post(&ServerMessage::Fault(fault), Vec::new()).and_then(|()| channel.flush());
+    }
 }
 
 fn fault_message(error: &ServeError) -> SessionFault {
@@ -295,13 +316,15 @@ fn talk(
                 // The rings say the rest: the client has closed its end.
                 ClientMessage::Bye(_) => None,
                 ClientMessage::Hello(_) | ClientMessage::Attach(_) => {
-                    let twice = crate::control::Corruption { owner: "Control", field: "order" };
-                    return Err(ChannelError::Corrupt(twice).into());
+                    return require(false, "Control", "order");
                 }
             };
             if let Some((number, request)) = request {
                 numbers.accept(number).map_err(ChannelError::Corrupt)?;
-                lock(&desk.requests).push_back(request);
+                let mut requests = lock(&desk.requests);
+                require(requests.len() < REQUESTS, "Control", "requests")?;
+                requests.push_back(request);
+                drop(requests);
                 desk.knock.store(true, Ordering::Release);
             }
         }

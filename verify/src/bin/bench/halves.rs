@@ -10,7 +10,7 @@ use std::{
 };
 
 use runahead_core::{
-    Applier, Fault, Mode, Quota, Recorder, Server,
+    Applier, Fault, Mode, Quota, RecordError, Recorder, Server,
     link::{Bells, Link, Look, Patience, Rest},
     null::Null,
     slots::SlotSpace,
@@ -76,6 +76,11 @@ impl Link for Counting {
 type Client = Encoder<Recorder<'static, Counting, Nowhere>>;
 type Served = Server<'static, Counting, Null, Heap>;
 
+/// What a scene is recorded through.
+pub trait Recording: Pipe<Error = RecordError> {}
+
+impl<P: Pipe<Error = RecordError>> Recording for P {}
+
 /// Bytes of the command ring.
 const COMMANDS: usize = 8 << 20;
 /// Bytes of the stage.
@@ -128,7 +133,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    fn new(pipe: &mut Client) -> Self {
+    pub fn new(pipe: &mut impl Recording) -> Self {
         pipe.bind_context(&BindContext { context: 1, draw_surface: 1, read_surface: 1 }).expect("recorded");
         for slot in 1..=BUFFERS {
             pipe.resource_create(&ResourceDesc {
@@ -175,7 +180,7 @@ impl Scene {
         assert!(uniforms.buffers.set(0, &[range]), "within the window");
     }
 
-    fn draw(&mut self, pipe: &mut Client) {
+    fn draw(&mut self, pipe: &mut impl Recording) {
         let outcome = self.tracker.sync(Verb::Draw, pipe, &mut self.slots);
         assert!(outcome.is_ok(), "{outcome:?}");
         self.constants.emit(pipe, self.program).expect("recorded");
@@ -291,21 +296,24 @@ const UPLOADS: u32 = 144;
 const UNIFORM_BYTES: usize = 512;
 const UPLOAD_BYTES: usize = 436;
 
-/// Records one frame: buffers, uniforms and a draw, 1,471 times, and 144 uploads between them.
-fn frame(scene: &mut Scene, pipe: &mut Client, serial: u64) {
-    let mut uniforms = [0; UNIFORM_BYTES];
-    for object in 0..DRAWS {
-        scene.bind(object);
-        uniforms.fill((object as u8).wrapping_add(serial as u8));
-        assert!(scene.constants.set(0, &uniforms), "within the image");
-        if object % (DRAWS / UPLOADS) == 0 && object / (DRAWS / UPLOADS) < UPLOADS {
-            let data = SubData::for_buffer(Handle::new(3, 1), u64::from(object) * 16, UPLOAD_BYTES as u64);
-            pipe.resource_sub_data(&data, &[], Bulk::Bytes(&[7; UPLOAD_BYTES])).expect("recorded");
+impl Scene {
+    /// Records one frame: buffers, uniforms and a draw, 1,471 times, and 144 uploads between them.
+    pub fn frame(&mut self, pipe: &mut impl Recording, serial: u64) {
+        let mut uniforms = [0; UNIFORM_BYTES];
+        for object in 0..DRAWS {
+            self.bind(object);
+            uniforms.fill((object as u8).wrapping_add(serial as u8));
+            assert!(self.constants.set(0, &uniforms), "within the image");
+            if object % (DRAWS / UPLOADS) == 0 && object / (DRAWS / UPLOADS) < UPLOADS {
+                let offset = u64::from(object) * 16;
+                let data = SubData::for_buffer(Handle::new(3, 1), offset, UPLOAD_BYTES as u64);
+                pipe.resource_sub_data(&data, &[], Bulk::Bytes(&[7; UPLOAD_BYTES])).expect("recorded");
+            }
+            self.draw(pipe);
         }
-        scene.draw(pipe);
+        let present = Present { frame_serial: serial, ..Present::default() };
+        pipe.present(&present, &[]).expect("recorded");
     }
-    let present = Present { frame_serial: serial, ..Present::default() };
-    pipe.present(&present, &[]).expect("recorded");
 }
 
 /// What some frames cost.
@@ -341,11 +349,11 @@ fn run_frames(frames: u64) -> Cost {
     // The first frames touch fresh memory.
     let warm = 10;
     for serial in 1..=warm {
-        frame(&mut scene, &mut pipe, serial);
+        scene.frame(&mut pipe, serial);
     }
     let (before, waited, start) = (pipe.0.recorded(), waits.load(Ordering::Relaxed), on_processor());
     for serial in warm + 1..=warm + frames {
-        frame(&mut scene, &mut pipe, serial);
+        scene.frame(&mut pipe, serial);
     }
     let client = (on_processor() - start).as_secs_f64();
     let records = pipe.0.recorded() - before;

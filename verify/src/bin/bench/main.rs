@@ -1,4 +1,4 @@
-//! Benches: `bench rings`, `bench codec`, `bench core`; with `--json` one object a line.
+//! Benches: `bench rings`, `bench codec`, `bench core`, `bench sessions`; with `--json` one object a line.
 //!
 //! Every figure stands beside what it is measured against, taken in the same interleaved rounds; absolute
 //! figures move with the neighbours on a shared machine, ratios far less.
@@ -12,6 +12,7 @@ mod ours;
 mod peers;
 mod report;
 mod rings;
+mod sessions;
 mod work;
 
 use std::process::ExitCode;
@@ -19,10 +20,11 @@ use std::process::ExitCode;
 use report::Report;
 
 const USAGE: &str = "\
-usage: bench (rings | codec | core) [--only TEXT] [--json] [--rounds N] [--gate]
+usage: bench (rings | codec | core | sessions) [--only TEXT] [--json] [--rounds N] [--gate]
   rings      throughput, latency and wake-ups of the rings, beside bare memory and other rings
   codec      instructions and time to encode, decode and dispatch records
   core       instructions of a tracked draw and of applying it; frames through both halves
+  sessions   the same frames in one call, two threads and two processes; answers
   --only     the tables whose titles contain TEXT
   --json     one JSON object a line instead of a table
   --rounds   interleaved rounds, medians of which are printed (default 15)
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
             "rings" => rings::run(&mut report, options.rounds),
             "codec" => codec::run(&mut report, options.rounds)?,
             "core" => halves::run(&mut report, options.rounds)?,
+            "sessions" => sessions::run(&mut report, options.rounds)?,
             other => return Err(format!("unknown bench `{other}`")),
         }
         Ok((report.finish(), options.gate))
