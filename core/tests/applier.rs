@@ -120,7 +120,7 @@ fn windows_narrower_than_what_was_touched_are_a_fault_that_names_the_row() {
 }
 
 #[test]
-fn context_values_must_come_before_the_verb_and_again_after_a_reset() {
+fn ordering_context_values_come_before_the_verb_and_again_after_a_reset() {
     let mut applier = bare();
     applier.create_context(1, None).expect("a context");
     applier.bind_context(&BindContext { context: 1, ..BindContext::default() }).expect("current");
@@ -363,6 +363,23 @@ fn lost_updates_a_window_empties_what_it_does_not_cover() {
     applier.set_vertex_buffers(&head(1, 1), &[at(1, 3)]).expect("one");
     let window = &applier.current().expect("a context").0.state.vertex_buffers;
     assert_eq!([0, 1, 2].map(|point| window.get(point).resource), [Handle::NULL, h(3, 1), Handle::NULL]);
+}
+
+// Ordering.
+
+#[test]
+fn ordering_a_record_belongs_to_the_context_bound_before_it() {
+    let mut applier = applier();
+    applier.create_context(2, Some(1)).expect("a context");
+    let patch = |vertices| PatchState { vertices, ..PatchState::default() };
+    applier.set_patch_state(&patch(5)).expect("of context 1");
+    applier.bind_context(&BindContext { context: 2, ..BindContext::default() }).expect("current");
+    applier.set_patch_state(&patch(7)).expect("of context 2");
+    // Nothing of context 1 counts for this one: its values have not come.
+    windows(&mut applier);
+    fails(applier.draw_vbo(&draw(), &RANGE, &[]), "ProtocolCorruption(\"DrawVbo.ContextValues\")");
+    let vertices = |context| applier.context(context).expect("a context").0.state.patch.vertices;
+    assert_eq!((vertices(1), vertices(2)), (5, 7));
 }
 
 // Refusals.
@@ -813,7 +830,7 @@ fn frames_count_up_by_one_and_need_a_surface() {
 }
 
 #[test]
-fn capture_opens_and_closes_in_order() {
+fn ordering_capture_opens_and_closes_in_turn() {
     let mut applier = applier();
     let counted = XfbAccounting { primitive_mode: 4, ..XfbAccounting::default() };
     fails(applier.end_stream_output(&counted), "ProtocolCorruption(\"EndStreamOutput.Capture\")");

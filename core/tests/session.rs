@@ -242,7 +242,7 @@ fn answers_come_and_declines_too() {
 }
 
 #[test]
-fn buffer_bytes_come_as_events_before_their_answer() {
+fn ordering_buffer_bytes_come_as_events_before_their_answer() {
     let (_, fault) = run(USUAL, ahead(1), 1 << 30, |pipe| {
         pipe.resource_create(&buffer(Handle::new(1, 1), 1 << 20)).expect("recorded");
         let done = pipe.0.ask(0).expect("space");
@@ -311,4 +311,19 @@ fn lockstep_waits_for_every_verb_and_the_stream_is_the_same() {
     });
     assert_eq!(fault, Fault::PeerGone);
     assert_eq!(backend.listener.of(Method::Draw), 100);
+}
+
+#[test]
+fn capacity_a_full_event_ring_waits_for_the_client_and_loses_nothing() {
+    // 4 KiB hold 85 refusals; the reference's server died of the next one.
+    let sizes = Sizes { events: 4096, ..USUAL };
+    let (_, fault) = run(sizes, ahead(1), 0, |pipe| {
+        for slot in 1..=2000 {
+            pipe.resource_create(&buffer(Handle::new(slot, 1), 1)).expect("recorded");
+        }
+        let last = pipe.0.recorded();
+        pipe.0.wait_for(Watermark::Applied, last, Patience::Spin).expect("applied");
+        assert_eq!(pipe.0.events().refused, 2000);
+    });
+    assert_eq!(fault, Fault::PeerGone);
 }

@@ -354,7 +354,7 @@ fn each_family_that_is_blinded_sends_nothing() {
 }
 
 #[test]
-fn a_pipe_that_fails_at_any_record_leaves_the_rest_to_the_next_sync() {
+fn lost_updates_a_pipe_that_fails_at_any_record_leaves_the_rest_to_the_next_sync() {
     let whole = |room: Option<usize>| {
         let mut client = Client::new();
         for Change { change, .. } in CHANGES {
@@ -1027,7 +1027,7 @@ fn names(client: &mut Client, handle: Handle) -> bool {
 const DYING: Handle = Handle::new(0x5EED_0001, 0x5EED_0002);
 
 #[test]
-fn the_binding_of_an_object_is_let_go_of_before_its_death() {
+fn identity_the_binding_of_an_object_is_let_go_of_before_its_death() {
     for (case, (kind, bind, sends)) in BINDINGS.iter().enumerate() {
         let mut client = Client::steady();
         bind(&mut client.tracker, DYING);
@@ -1292,7 +1292,7 @@ fn constants_send_the_span_that_changed() {
 }
 
 #[test]
-fn constants_that_could_not_be_sent_are_sent_later() {
+fn lost_updates_constants_that_could_not_be_sent_are_sent_later() {
     let (mut client, mut constants) = (Client::new(), Constants::<Heap>::default());
     assert!(constants.relinked(8));
     client.pipe.0.room = Some(0);
