@@ -48,7 +48,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "RUNAHEAD_TOPOLOGY",
         allowed: "direct, inproc or spawn",
         default: "spawn",
-        what: "where commands are applied: in the calling thread, in another thread, or in a process of their own",
+        what: "where commands are applied: in the call itself (no other variable matters then), a thread, or a process",
         set: |config, value| {
             config.topology = *Topology::ALL.iter().find(|topology| value == topology.name())?;
             Some(())
@@ -83,7 +83,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "RUNAHEAD_RING_KB",
         allowed: "a power of two from 4 to 65536",
         default: "8192",
-        what: "size of the command ring in KiB; not used by direct",
+        what: "size of the command ring in KiB",
         set: |config, value| {
             config.wanted.0.sizes.commands = ring(value, CEILING.commands)?;
             Some(())
@@ -93,7 +93,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "RUNAHEAD_STAGE_KB",
         allowed: "a power of two from 4 to 1048576",
         default: "32768",
-        what: "size of the ring for bulk data (textures, buffers, shaders) in KiB; not used by direct",
+        what: "size of the ring for bulk data (textures, buffers, shaders) in KiB",
         set: |config, value| {
             config.wanted.0.sizes.stage = ring(value, CEILING.stage)?;
             Some(())
@@ -254,8 +254,7 @@ mod tests {
     fn stated_limits_are_the_real_ones() {
         let allowed = |name: &str| VARIABLES.iter().find(|variable| variable.name == name).unwrap().allowed;
         assert_eq!(allowed("RUNAHEAD_CREDIT"), format!("1 to {MAX_CREDIT}"));
-        for (name, ceiling) in
-            [("RUNAHEAD_RING_KB", CEILING.commands), ("RUNAHEAD_STAGE_KB", CEILING.stage)]
+        for (name, ceiling) in [("RUNAHEAD_RING_KB", CEILING.commands), ("RUNAHEAD_STAGE_KB", CEILING.stage)]
         {
             let (least, most) = (MIN_RING / 1024, ceiling / 1024);
             assert_eq!(allowed(name), format!("a power of two from {least} to {most}"));
@@ -277,7 +276,10 @@ mod tests {
             ("RUNAHEAD_TOPOLOGY", &["", "Spawn", "spawn ", "unix"][..]),
             ("RUNAHEAD_RUN_AHEAD", &["", "2", "yes", "01"]),
             ("RUNAHEAD_CREDIT", &["", "0", "9", "+1", "01", "-1", "1.0", "4294967297"]),
-            ("RUNAHEAD_RING_KB", &["", "0", "2", "5", "64k", "131072", "18446744073709551615", "18014398509481984"]),
+            (
+                "RUNAHEAD_RING_KB",
+                &["", "0", "2", "5", "64k", "131072", "18446744073709551615", "18014398509481984"],
+            ),
             ("RUNAHEAD_STAGE_KB", &["", "0", "2", "6", "0x40", "2097152"]),
             ("RUNAHEAD_SERVER", &[""]),
         ] {
@@ -304,8 +306,9 @@ mod tests {
 
     #[test]
     fn an_unknown_variable_is_refused() {
-        for name in ["RUNAHEAD_TOPLOGY", "RUNAHEAD_", "RUNAHEAD_topology"] {
-            let text = with(name, "spawn").unwrap_err().to_string();
+        for misspelt in ["TOPLOGY", "", "topology", "TOPOLOGY "] {
+            let name = format!("{PREFIX}{misspelt}");
+            let text = with(&name, "spawn").unwrap_err().to_string();
             assert!(text.contains(&format!("{name:?}")) && text.contains("RUNAHEAD_TOPOLOGY,"), "{text}");
         }
         with(COMPILE_TIME, "0.1.0").unwrap();

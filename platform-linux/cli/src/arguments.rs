@@ -16,23 +16,23 @@ pub const MISSING: [Missing; 6] = [
     Missing {
         name: "run",
         what: "start a GL program that draws through Runahead",
-        instead: "no program draws through Runahead so far; `runahead info` opens a session and says what it is like",
+        instead: "no program draws through Runahead so far, but `runahead info` opens a session and says what it is like",
     },
     Missing {
         name: "record",
         what: "write what a program draws to a file",
-        instead: "`runahead-server --backend trace=FILE` lists the calls of a session that a test or a program of yours \
-                  opens",
+        instead: "a program that opens a session itself, with `--backend trace=FILE` as the server's arguments, has its \
+                  calls listed in that file",
     },
     Missing {
         name: "replay",
         what: "draw a recorded file again",
-        instead: "there are no recorded files so far; `./x test` in the source tree runs streams on every topology",
+        instead: "there are no recorded files so far, but `./x test` in the source tree runs streams on every topology",
     },
     Missing {
         name: "diff",
         what: "compare two recorded files",
-        instead: "listings of `runahead-server --backend trace=FILE` are lines of text, which diff(1) compares",
+        instead: "the listings of a server with `--backend trace=FILE` are lines of text, which diff(1) compares",
     },
     Missing {
         name: "serve",
@@ -42,7 +42,7 @@ pub const MISSING: [Missing; 6] = [
     Missing {
         name: "bench",
         what: "measure sessions on this machine",
-        instead: "`./x bench` in the source tree measures the rings, the codec and the core",
+        instead: "`./x bench` in the source tree runs the benches that there are",
     },
 ];
 
@@ -89,7 +89,9 @@ fn info(arguments: impl Iterator<Item = String>) -> Result<Task, String> {
         match argument.as_str() {
             "--json" => json = true,
             "--help" | "-h" => return Ok(Task::HelpInfo),
-            other => return Err(format!("info does not take {other:?}; `runahead help info` says what it takes")),
+            other => {
+                return Err(format!("info does not take {other:?}; `runahead help info` says what it takes"));
+            }
         }
     }
     Ok(Task::Info { json })
@@ -105,7 +107,7 @@ fn end(before: &str, mut arguments: impl Iterator<Item = String>, task: Task) ->
 fn unavailable(verb: &str) -> String {
     match MISSING.iter().find(|missing| missing.name == verb) {
         Some(Missing { name, what, instead }) => {
-            format!("`{name}` (to {what}) is not there yet; {instead}")
+            format!("`{name}`, which will {what}, is not there yet; {instead}")
         }
         None => format!("there is no verb {verb:?}; `runahead help` lists them"),
     }

@@ -51,7 +51,7 @@ not there yet:
     for missing in &MISSING {
         line(&mut text, missing.name, missing.what);
     }
-    text.push_str("\nsettings, from environment variables (with direct, only RUNAHEAD_TOPOLOGY matters):\n");
+    text.push_str("\nsettings, from environment variables:\n");
     for variable in VARIABLES {
         let _ = writeln!(
             text,

@@ -1,0 +1,124 @@
+//! Every verb but `info`: what it says, where, and with which exit status.
+
+mod common;
+
+use std::fs::File;
+
+use common::{PROGRAM, command, runahead, said};
+use runahead_linux::{control::message::BUILD, settings::VARIABLES};
+
+#[track_caller]
+fn refused(arguments: &[&str], status: i32, sentence: &str) {
+    assert_eq!(said(&runahead(arguments, &[]), status).as_deref(), Ok(sentence), "{arguments:?}");
+}
+
+#[test]
+fn help_says_what_there_is() {
+    let text = said(&runahead(&["help"], &[]), 0).unwrap();
+    for part in ["usage: runahead VERB", "info [--json]", "not there yet:", "Exit status:", "example:"] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    for verb in ["run", "record", "replay", "diff", "serve", "bench"] {
+        let line = format!("\n  {verb} ");
+        let at = text.find(&line).unwrap_or_else(|| panic!("no {verb} in {text}"));
+        assert!(at > text.find("not there yet:").unwrap(), "{verb} is listed as if it were there");
+    }
+    for variable in VARIABLES {
+        let stated = format!(
+            "  {}\n      {}\n      allowed: {}; default: {}\n",
+            variable.name, variable.what, variable.allowed, variable.default
+        );
+        assert!(text.contains(&stated), "{stated:?} is not in {text}");
+    }
+    for same in [&["--help"][..], &["-h"], &["help", "help"]] {
+        assert_eq!(said(&runahead(same, &[]), 0).as_deref(), Ok(text.as_str()), "{same:?}");
+    }
+}
+
+#[test]
+fn help_fits_a_terminal() {
+    for arguments in [&["help"][..], &["help", "info"]] {
+        let text = said(&runahead(arguments, &[]), 0).unwrap();
+        let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap();
+        assert!(widest.chars().count() <= 120, "{widest}");
+    }
+}
+
+#[test]
+fn help_needs_no_valid_settings() {
+    said(&runahead(&["help"], &[("RUNAHEAD_CREDIT", "x"), ("RUNAHEAD_TYPO", "x")]), 0).unwrap();
+}
+
+#[test]
+fn info_has_help_of_its_own() {
+    let text = said(&runahead(&["help", "info"], &[]), 0).unwrap();
+    assert!(text.starts_with("usage: runahead info [--json]\n"), "{text}");
+    for same in [&["info", "--help"][..], &["info", "-h"], &["info", "--json", "--help"]] {
+        assert_eq!(said(&runahead(same, &[]), 0).as_deref(), Ok(text.as_str()), "{same:?}");
+    }
+}
+
+#[test]
+fn the_version_is_the_build() {
+    for arguments in [["--version"], ["-V"]] {
+        assert_eq!(said(&runahead(&arguments, &[]), 0), Ok(format!("runahead {BUILD}\n")));
+    }
+}
+
+#[test]
+fn verbs_that_are_not_there_yet_say_what_works_instead() {
+    for (verb, what, instead) in [
+        ("run", "start a GL program", "`runahead info`"),
+        ("record", "write what a program draws", "`--backend trace=FILE`"),
+        ("replay", "draw a recorded file", "`./x test`"),
+        ("diff", "compare two recorded files", "diff(1)"),
+        ("serve", "serve clients", "RUNAHEAD_TOPOLOGY=spawn"),
+        ("bench", "measure sessions", "`./x bench`"),
+    ] {
+        for arguments in [&[verb][..], &[verb, "--", "glxgears", "--json"], &["help", verb]] {
+            let sentence = said(&runahead(arguments, &[]), 2).unwrap();
+            let begin = format!("`{verb}`, which will {what}");
+            assert!(sentence.starts_with(&begin), "{sentence}");
+            assert!(sentence.contains("is not there yet; ") && sentence.contains(instead), "{sentence}");
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_points_to_help() {
+    refused(&[], 2, "no verb was given; `runahead help` lists them");
+    refused(&["inof"], 2, "there is no verb \"inof\"; `runahead help` lists them");
+    refused(&["help", "inof"], 2, "there is no verb \"inof\"; `runahead help` lists them");
+    refused(&[""], 2, "there is no verb \"\"; `runahead help` lists them");
+    refused(&["\n\u{1b}[2J"], 2, "there is no verb \"\\n\\u{1b}[2J\"; `runahead help` lists them");
+    refused(&["info", "--jsn"], 2, "info does not take \"--jsn\"; `runahead help info` says what it takes");
+    refused(&["--version", "x"], 2, "nothing may follow --version but \"x\" does; try `runahead help`");
+    refused(&["help", "info", "x"], 2, "nothing may follow help but \"x\" does; try `runahead help`");
+}
+
+#[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut command = command(PROGRAM.as_ref(), &["help"], &[]);
+    let output = command.stdout(full).output().unwrap();
+    let sentence = said(&output, 1).unwrap();
+    assert!(sentence.starts_with("the output could not be written: "), "{sentence}");
+}
+
+/// The look at an output is not content with anything.
+#[test]
+fn another_status_or_stream_is_found() {
+    let (good, bad) = (runahead(&["help"], &[]), runahead(&["inof"], &[]));
+    for (output, status) in [(&good, 2), (&good, 1), (&bad, 0), (&bad, 1)] {
+        said(output, status).expect_err("negative control");
+    }
+    let mut both = good.clone();
+    both.stderr.extend(b"noise\n");
+    said(&both, 0).expect_err("negative control");
+    let mut two_lines = bad.clone();
+    two_lines.stderr.extend(b"more\n");
+    said(&two_lines, 2).expect_err("negative control");
+    let mut open = good;
+    open.stdout.pop();
+    said(&open, 0).expect_err("negative control");
+}
