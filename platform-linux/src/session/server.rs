@@ -35,9 +35,9 @@ use crate::{
         channel::{ChannelError, ServerChannel, Until},
         handshake::{CEILING, Identity, ServerTerms, USUAL, judge_first},
         message::{
-            CAPS_BYTES, CapsSnapshot, ClientMessage, ContextAnswer, CreateContext, DestroyContext, FaultCode,
-            OperationError, OperationFailure, RequestNumbers, ServerMessage, SessionFault, SurfaceAnswer,
-            SurfaceOp, SurfaceRequest,
+            CAPS_BYTES, CapsSnapshot, ClientMessage, ContextAnswer, CreateContext, DestroyContext, Doorbell,
+            FaultCode, OperationError, OperationFailure, RequestNumbers, ServerMessage, SessionFault,
+            SurfaceAnswer, SurfaceOp, SurfaceRequest, Welcome,
         },
         refuse::{Refuse, RefuseCode},
     },
@@ -129,6 +129,8 @@ struct Desk {
     /// Readable when there are messages, or the apply thread has ended.
     bell: OwnedFd,
     ended: AtomicBool,
+    /// The client is gone without a goodbye: what it published and was not applied yet is nobody's any more.
+    gone: AtomicBool,
 }
 
 impl Desk {
@@ -158,6 +160,14 @@ fn terms(kind: BackendKind, same_build: bool) -> ServerTerms {
         page: PAGE as u64,
         caps_page: (PAGE + CAPS_BYTES).next_multiple_of(PAGE) as u64,
         token: None,
+    }
+}
+
+/// A session's doorbell is the futex so far; a client that wishes another is told so.
+fn only_futexes(welcome: Welcome) -> Result<Welcome, Refuse> {
+    match welcome.terms.doorbell {
+        Doorbell::Futex => Ok(welcome),
+        Doorbell::EventFd => Err(Refuse::new(RefuseCode::TERMS, "futex", "eventfd", "doorbell")),
     }
 }
 
@@ -197,7 +207,7 @@ fn session<B: Native>(
         Err(error) => return Err(error.into()),
     };
     let terms = terms(kind, true);
-    let welcome = match judge_first(&first, &terms) {
+    let welcome = match judge_first(&first, &terms).and_then(only_futexes) {
         Ok(welcome) => welcome,
         Err(refuse) => {
             channel.send(&ServerMessage::Refuse(refuse.clone()), Vec::new(), &until)?;
@@ -230,6 +240,7 @@ fn session<B: Native>(
         bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|error| MemoryError::Io(error.into()))?,
         ended: AtomicBool::new(false),
+        gone: AtomicBool::new(false),
     });
     let applying = {
         let desk = Arc::clone(&desk);
@@ -245,22 +256,23 @@ fn session<B: Native>(
         };
         thread::Builder::new().name("runahead-apply".into()).spawn(body).map_err(ServeError::Thread)?
     };
-    let talked = talk(&mut channel, &desk, waiter, client.as_ref());
+    let mut farewell = false;
+    let talked = talk(&mut channel, &desk, waiter, client.as_ref(), &mut farewell);
     if talked.is_err() {
-        // The apply thread ends at the next record boundary, or when it finds everything applied.
+        // The apply thread ends after the batch at hand, or behind a goodbye when everything is applied.
+        desk.gone.store(!farewell, Ordering::Release);
         waiter.announce_death(&Door::new());
     }
     let applied = applying.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    // The apply thread was told no more than that there is no client.
+    if let (Err(error), Ok(()) | Err(ServeError::Fault(Fault::PeerGone))) = (&talked, &applied) {
+        explain(&mut channel, error);
+    }
     // What it said last, for a client that is still there.
     for message in lock(&desk.messages).drain(..) {
         if channel.post(&message, Vec::new()).is_err() {
             break;
         }
-    }
-    if let Err(error) = &talked
-        && applied.is_ok()
-    {
-        explain(&mut channel, error);
     }
     let _ = channel.flush();
     drop(memory);
@@ -292,11 +304,13 @@ fn fault_message(error: &ServeError) -> SessionFault {
 }
 
 /// The control socket's side: requests in, messages out, until the client is gone or the apply thread has ended.
+/// `farewell` becomes true when the client says goodbye.
 fn talk(
     channel: &mut ServerChannel,
     desk: &Desk,
     waiter: Waiter<'_>,
     client: Option<&OwnedFd>,
+    farewell: &mut bool,
 ) -> Result<(), ServeError> {
     let mut numbers = RequestNumbers::new();
     loop {
@@ -314,7 +328,10 @@ fn talk(
                 ClientMessage::DestroyContext(request) => Some((request.request, Request::Destroy(request))),
                 ClientMessage::Surface(request) => Some((request.request, Request::Surface(request))),
                 // The rings say the rest: the client has closed its end.
-                ClientMessage::Bye(_) => None,
+                ClientMessage::Bye(_) => {
+                    *farewell = true;
+                    None
+                }
                 ClientMessage::Hello(_) | ClientMessage::Attach(_) => {
                     return require(false, "Control", "order");
                 }
@@ -346,6 +363,10 @@ fn talk(
             let _ = read(&desk.bell, &mut [0_u8; 8]);
         }
         if died {
+            // It may have said goodbye since the last look.
+            while let Ok(Some(received)) = channel.try_recv() {
+                *farewell |= matches!(received.message, ClientMessage::Bye(_));
+            }
             return Err(ChannelError::Gone(peer::Death::Exited).into());
         }
     }
@@ -390,6 +411,9 @@ fn caps<B: Native>(backend: &B) -> CapsSnapshot {
 fn run<B: Native>(server: &mut Session<B>, desk: &Desk) -> Result<(), ServeError> {
     let start = Instant::now();
     loop {
+        if desk.gone.load(Ordering::Acquire) {
+            return Ok(());
+        }
         let due = requests(server, desk);
         // Up to the record that the next request follows, and no further.
         let most = due.map_or(BATCH, |after| {
