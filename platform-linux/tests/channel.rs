@@ -389,6 +389,8 @@ fn two_hundred_rounds_leave_nothing_open() {
 
 #[test]
 fn a_full_descriptor_table_is_an_error_and_no_leak() {
+    // Starting a program opens pipes here, which other tests would count.
+    let _alone = alone();
     let output = this_program("program_with_a_full_table").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
@@ -419,6 +421,7 @@ fn program_with_a_full_table() {
 
 #[test]
 fn a_peer_that_is_gone_raises_no_signal() {
+    let _alone = alone();
     let output = this_program("program_whose_peer_is_gone").output().unwrap();
     assert!(output.status.success(), "{output:?}");
     // The control: a plain write to the same socket kills it.
