@@ -22,6 +22,8 @@ pub const fn keep_memory() {}
 
 #[cfg(all(test, target_env = "gnu", target_pointer_width = "64"))]
 mod tests {
+    use std::hint::black_box;
+
     use super::*;
 
     /// Allocations that have a mapping of their own.
@@ -35,10 +37,10 @@ mod tests {
     fn large_allocations_stay_in_the_heap() {
         const LARGE: usize = 16 << 20;
         let before = mapped();
-        let by_default = vec![1_u8; LARGE];
+        let by_default = black_box(vec![1_u8; LARGE]);
         assert_eq!(mapped(), before + 1, "by default it is mapped, and unmapped when freed");
         keep_memory();
-        let kept = vec![1_u8; LARGE];
+        let kept = black_box(vec![1_u8; LARGE]);
         assert_eq!(mapped(), before + 1, "now it comes from the heap");
         drop((by_default, kept));
     }
