@@ -105,7 +105,6 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         self.null_or_known(Kind::VertexElementsCso, object.handle, "handle")?;
         self.bind.state.vertex_elements = object.handle;
         self.bind.serials.vertex_elements = self.next_serial();
-        self.bind.trouble.set(Trouble::UNCHECKED, true);
         Ok(())
     }
 

@@ -93,14 +93,21 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         head: &VertexBuffers,
         buffers: &[VertexBuffer],
     ) -> Result<(), Fault> {
+        // A draw is looked at again only if one of these, or of those before, was refused.
+        let mut refused = self.bind.trouble.any(Trouble::DRAW_REFUSED);
         for (buffer, index) in buffers.iter().zip(head.start..) {
             self.must(buffer.binding_index == index, "binding_index")?;
-            self.null_or_known(Kind::Buffer, buffer.resource, "resource")?;
+            if !buffer.resource.is_null() {
+                let known = self.objects.buffers.known(buffer.resource);
+                refused |= known.ok_or(self.unnamed("resource"))?.is_refused();
+            }
         }
         let set = self.bind.state.vertex_buffers.set(head.start, buffers);
         self.must(set, "count")?;
         self.bind.serials.vertex_buffers = self.next_serial();
-        self.bind.trouble.set(Trouble::UNCHECKED, true);
+        if refused {
+            self.bind.trouble.set(Trouble::UNCHECKED, true);
+        }
         Ok(())
     }
 

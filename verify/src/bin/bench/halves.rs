@@ -346,8 +346,8 @@ fn run_frames(frames: u64) -> Cost {
     });
     pin(0);
     let mut scene = Scene::new(&mut pipe);
-    // The first frames touch fresh memory.
-    let warm = 10;
+    // The first frames touch fresh memory, until both rings went round.
+    let warm = 100;
     for serial in 1..=warm {
         scene.frame(&mut pipe, serial);
     }

@@ -101,7 +101,7 @@ fn frame_cost(topology: Topology, frames: u64) -> Result<(f64, f64, f64), String
     let own = std::process::id();
     let server = client.process().map(runahead_linux::spawn::Process::number);
     let mut scene = Scene::new(client.pipe());
-    let warm = 10;
+    let warm = 100;
     for serial in 1..=warm {
         scene.frame(client.pipe(), serial);
     }
