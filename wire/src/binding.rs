@@ -19,6 +19,9 @@
 //! [`UNIFORM_BUFFER_SET`]. In both, [`GlobalConstants`](crate::payload::GlobalConstants) carries spans of the
 //! same image, laid out as std140.
 //!
+//! Every variable that crosses a stage or the program's edge has a `Location`: attributes, what stages hand each
+//! other, outputs, and loose uniforms, where it is the same in every stage. Names mean nothing to a server.
+//!
 //! Conventions are GL's: clip z in [-1, 1], window origin at the bottom left.
 
 use crate::limits::BUFFER_BINDINGS;

@@ -72,6 +72,7 @@ extern crate self as runahead_wire;
 
 pub use zerocopy;
 
+pub mod archive;
 pub mod binding;
 pub mod bulk;
 pub mod caps;

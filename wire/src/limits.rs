@@ -41,6 +41,18 @@ pub const PROGRAM_SAMPLER_UNITS: u32 = 256;
 /// Storage block overrides of a program.
 pub const PROGRAM_STORAGE_OVERRIDES: u32 = 64;
 
+/// Uniform variables of a program outside blocks, leaf by leaf.
+pub const PROGRAM_UNIFORMS: u32 = 16_384;
+
+/// Inputs and outputs of a program.
+pub const PROGRAM_INTERFACES: u32 = 1024;
+
+/// Interface blocks of a program.
+pub const PROGRAM_BLOCKS: u32 = 1024;
+
+/// Bytes of the texts of a program's reflection archive.
+pub const PROGRAM_TEXT_BYTES: u32 = 1 << 20;
+
 /// Bytes of an error's text, with its terminating NUL, and of a debug mark's, which has none.
 pub const MESSAGE_BYTES: u32 = 1024;
 

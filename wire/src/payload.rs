@@ -14,6 +14,7 @@ use crate::values::{Checked, ValueInfo};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 mod answer;
+mod archive;
 mod caps;
 mod context;
 mod draw;
@@ -32,6 +33,7 @@ mod transfer;
 mod vertex;
 
 pub use answer::*;
+pub use archive::*;
 pub use caps::*;
 pub use context::*;
 pub use draw::*;
@@ -59,6 +61,10 @@ pub(crate) const BLOB_LAYOUTS: &[&StructInfo] = &[
     CapsHead::INFO,
     CapsLimits::INFO,
     FormatCaps::INFO,
+    ArchiveHead::INFO,
+    ArchiveUniform::INFO,
+    ArchiveInterface::INFO,
+    ArchiveBlock::INFO,
 ];
 
 /// What a member is made of.

@@ -11,6 +11,7 @@ mod context;
 mod draw;
 mod object;
 mod pixel;
+mod program;
 mod raster;
 mod texture;
 
@@ -19,6 +20,7 @@ pub use context::*;
 pub use draw::*;
 pub use object::*;
 pub use pixel::*;
+pub use program::*;
 pub use raster::*;
 pub use texture::*;
 
