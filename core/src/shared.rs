@@ -5,9 +5,7 @@ use core::fmt::Debug;
 use runahead_rings::{Answer, Pending, Watermark};
 use runahead_wire::payload::{BindContext, DamageRect};
 
-use crate::{
-    link::Patience, recorder::RecordError, session::Session, slots::SlotSpace, storage::Storage,
-};
+use crate::{link::Patience, recorder::RecordError, session::Session, slots::SlotSpace, storage::Storage};
 
 /// What a thread that has the record path to itself works with.
 #[derive(Debug)]
