@@ -1,8 +1,7 @@
 //! A client that lies: everything that it owns is damaged while the server runs. Whatever it does ends in a session
 //! that goes on, or in a named fault of that session; never in a panic, a hang, or a server that grows.
 //!
-//! `MUTATIONS=N` asks for more. The towards-the-client half is not here: no client of the library takes a socket that
-//! somebody else made.
+//! `MUTATIONS=N` asks for more. The other direction is in `hostile_servers.rs`.
 
 mod common;
 
@@ -84,10 +83,14 @@ impl Peer {
                     assert!(Instant::now() < deadline, "{what}: the server does not end");
                     std::thread::sleep(Duration::from_micros(50));
                 }
-                if let Err(panic) = thread.join() {
-                    let text = panic.downcast_ref::<String>().cloned();
-                    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-                    panic!("{what}: the server panicked: {text:?}");
+                match thread.join() {
+                    Ok(Err(ServeError::Panic(text))) => panic!("{what}: the server panicked: {text}"),
+                    Ok(_) => {}
+                    Err(panic) => {
+                        let text = panic.downcast_ref::<String>().cloned();
+                        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+                        panic!("{what}: the server panicked: {text:?}");
+                    }
                 }
             }
             Self::Program(process) => {
@@ -103,17 +106,19 @@ impl Peer {
 /// The negative controls of `Peer::ends`.
 #[test]
 fn a_server_that_panics_or_hangs_is_noticed() {
-    let noticed = |body: fn()| {
-        let thread = std::thread::spawn(move || {
-            body();
-            Ok(())
-        });
+    let noticed = |body: fn() -> Result<(), ServeError>| {
+        let thread = std::thread::spawn(body);
         let watch = std::thread::spawn(move || Peer::Thread(thread).ends("a control"));
         let text = watch.join().expect_err("unnoticed");
         text.downcast_ref::<String>().expect("a message").clone()
     };
     assert!(noticed(|| panic!("on purpose")).contains("on purpose"));
-    assert!(noticed(|| std::thread::sleep(2 * DEADLINE)).contains("does not end"));
+    assert!(noticed(|| Err(ServeError::Panic("caught".to_owned()))).contains("panicked: caught"));
+    let hangs = || {
+        std::thread::sleep(2 * DEADLINE);
+        Ok(())
+    };
+    assert!(noticed(hangs).contains("does not end"));
     let memory = vec![1_u8; 8 << 20];
     assert!(resident("self") > std::hint::black_box(&memory).len() as u64, "memory is not seen");
 }

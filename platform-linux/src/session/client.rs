@@ -16,7 +16,7 @@ use runahead_core::{
     link::Bells,
     wait::WaitState,
 };
-use runahead_rings::{ReplyClient, split_replies};
+use runahead_rings::{ReplyClient, Waiter, split_replies};
 use runahead_wire::{
     caps::CapsView,
     event::Events,
@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     control::{
+        Corruption,
         channel::{self, ChannelError, ClientChannel, Until},
         handshake::{Identity, USUAL, check_welcome},
         message::{
@@ -52,6 +53,9 @@ const DRAIN: Duration = Duration::from_millis(1);
 
 /// How long an orderly end waits for a server process to finish what was published.
 const FAREWELL: Duration = Duration::from_secs(5);
+
+/// How long a server process of a lost session may take to end by itself.
+const ABANDONED: Duration = Duration::from_millis(500);
 
 /// What session to open.
 #[derive(Clone, Debug, Default)]
@@ -150,7 +154,9 @@ struct Remote {
     /// Where a spawned server is; nothing for a thread.
     process: Option<Process>,
     watch: Watch,
-    /// What the recorder works on.
+    /// Wakes whoever waits for the server.
+    waiter: Waiter<'static>,
+    /// What the recorder and the waiter work on.
     _keep: ClientKeep,
 }
 
@@ -245,6 +251,20 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         }
     }
 
+    /// Opens a session with a server that somebody else started: over its control socket, and with its process where it
+    /// has one. Of `config` only the wishes count.
+    ///
+    /// # Errors
+    /// [`OpenError`]; the socket is closed then.
+    pub fn over(
+        config: &Config,
+        socket: OwnedFd,
+        process: Option<Process>,
+        events: E,
+    ) -> Result<Self, OpenError> {
+        Self::dial(config, socket, process, events, Arc::default())
+    }
+
     fn direct(
         config: &Config,
         make: impl FnOnce() -> Result<B, String>,
@@ -303,6 +323,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         let welcome = match answer.message {
             ServerMessage::Welcome(welcome) => welcome,
             ServerMessage::Refuse(refuse) => return Err(OpenError::Refused(refuse)),
+            ServerMessage::Fault(fault) => return Err(OpenError::Server(fault.text)),
             other => return Err(unexpected(&other).into()),
         };
         check_welcome(&welcome, &identity, &config.wanted.0).map_err(OpenError::Refused)?;
@@ -347,7 +368,8 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         let mode = Mode { waits, credit: u64::from(welcome.terms.credit) };
         let link = Bells::new(ringer, waiter, Door::new(), spins());
         let recorder = Recorder::new(rings, link, events, mode);
-        let remote = Remote { channel, numbers: RequestNumbers::new(), process, watch, _keep: halves.keep };
+        let numbers = RequestNumbers::new();
+        let remote = Remote { channel, numbers, process, watch, waiter, _keep: halves.keep };
         Ok(Self {
             pipe: Some(Either::Second(Encoder(recorder))),
             remote: Some(remote),
@@ -377,7 +399,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
 
 fn unexpected(message: &ServerMessage) -> ChannelError {
     use crate::control::message::Message;
-    ChannelError::Corrupt(crate::control::Corruption { owner: message.name(), field: "order" })
+    ChannelError::Corrupt(Corruption { owner: message.name(), field: "order" })
 }
 
 impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
@@ -487,18 +509,17 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
             return Err(RequestError::Lost("there is no server".to_owned()));
         };
         recorder.publish();
-        let message = message(remote.numbers.mint(), recorder.recorded());
-        match remote.ask(&message, || _ = recorder.poll_events()) {
+        let number = remote.numbers.mint();
+        let message = message(number, recorder.recorded());
+        match remote.ask(number, &message, || _ = recorder.poll_events()) {
             Ok((answer, events)) => {
-                let taken = recorder.poll_events();
-                if taken.is_ok() && recorder.events_taken() < events {
-                    let early = crate::control::Corruption { owner: "Control", field: "events" };
-                    return Err(self.lose(&ChannelError::Corrupt(early)));
+                if recorder.poll_events().is_err() {
+                    return Err(RequestError::Lost(self.reason().unwrap_or_default()));
                 }
-                match taken {
-                    Ok(()) => Ok(answer),
-                    Err(error) => Err(RequestError::Lost(error.to_string())),
+                if recorder.events_taken() < events {
+                    return Err(self.lose(&Corruption { owner: "Control", field: "events" }));
                 }
+                Ok(answer)
             }
             Err(error) => Err(self.lose(&error)),
         }
@@ -507,6 +528,10 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
     fn lose(&mut self, error: &dyn fmt::Display) -> RequestError {
         let reason = error.to_string();
         let reason = self.reason.get_or_insert(reason).clone();
+        if let Some(remote) = &self.remote {
+            // Nothing of this server's is waited for any more.
+            remote.waiter.announce_death(&Door::new());
+        }
         RequestError::Lost(reason)
     }
 
@@ -516,7 +541,11 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
             && let Some(Either::Second(Encoder(recorder))) = &self.pipe
             && let Some(fault) = recorder.lost()
         {
-            let last = self.remote.as_mut().and_then(Remote::last_words);
+            // A server that ended may have said why. What this side found wrong is the reason itself.
+            let last = match (fault, &mut self.remote) {
+                (Fault::PeerGone, Some(remote)) => remote.last_words(),
+                _ => None,
+            };
             self.reason = Some(last.unwrap_or_else(|| fault.to_string()));
         }
         self.reason.clone()
@@ -531,18 +560,18 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         }
         if let Some(mut remote) = self.remote.take() {
             let recorded = self.pipe.as_ref().map_or(0, Session::recorded);
+            if reason.is_some() {
+                // The halves go before the memory that they work on.
+                self.pipe = None;
+                return remote.abandon();
+            }
             let farewell = remote.farewell(recorded, || {
                 if let Some(pipe) = &mut self.pipe {
                     // A session that is lost has no events that anybody waits for.
                     let _ = pipe.poll_events();
                 }
             });
-            if let Err(text) = farewell
-                && reason.is_none()
-            {
-                self.reason = Some(text);
-            }
-            // The halves go before the memory that they work on.
+            self.reason = farewell.err();
             self.pipe = None;
             drop(remote);
         } else if let Some(Either::First(applier)) = self.pipe.take() {
@@ -563,28 +592,35 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Drop for Client
 impl Remote {
     /// Sends a request; its answer, and how many events came before it. `drain` takes events meanwhile: a server with
     /// a full ring would not come to the request.
+    ///
+    /// # Errors
+    /// Why there is no answer, and no session any more.
     fn ask(
         &mut self,
+        number: u32,
         message: &ClientMessage,
         mut drain: impl FnMut(),
-    ) -> Result<(ServerMessage, u64), ChannelError> {
+    ) -> Result<(ServerMessage, u64), String> {
         let until = Until { process: self.process.as_ref().map(AsFd::as_fd), ..Until::default() };
-        self.channel.send(message, Vec::new(), &until)?;
+        self.channel.send(message, Vec::new(), &until).map_err(|error| error.to_string())?;
         loop {
+            // Also while other messages keep coming.
+            drain();
             let answer = match self.channel.recv(&Until { deadline: Some(Instant::now() + DRAIN), ..until }) {
                 Ok(received) => received.message,
-                Err(ChannelError::TimedOut) => {
-                    drain();
-                    continue;
-                }
-                Err(error) => return Err(error),
+                Err(ChannelError::TimedOut) => continue,
+                Err(error) => return Err(error.to_string()),
             };
-            let events = match &answer {
-                ServerMessage::Context(answer) => answer.events,
-                ServerMessage::Surface(answer) => answer.events,
+            let (answered, events) = match &answer {
+                ServerMessage::Context(answer) => (answer.request, answer.events),
+                ServerMessage::Surface(answer) => (answer.request, answer.events),
                 ServerMessage::Log(_) | ServerMessage::Caps(_) => continue,
-                _ => 0,
+                ServerMessage::Fault(fault) => return Err(fault.text.clone()),
+                other => return Err(unexpected(other).to_string()),
             };
+            if answered != number {
+                return Err(Corruption { owner: "Control", field: "request" }.to_string());
+            }
             return Ok((answer, events));
         }
     }
@@ -598,6 +634,19 @@ impl Remote {
             }
         }
         None
+    }
+
+    /// Lets go of a server whose session is lost. A process that does not end by its hang-up is ended.
+    fn abandon(self) {
+        self.watch.stop();
+        let Self { channel, process, _keep, .. } = self;
+        drop(channel);
+        if let Some(process) = process
+            && !process.wait(Some(Instant::now() + ABANDONED)).unwrap_or(false)
+        {
+            let _ = process.kill();
+            let _ = process.wait(Some(Instant::now() + ABANDONED));
+        }
     }
 
     /// Says goodbye and waits until the server is done with what was published.

@@ -1,9 +1,11 @@
 //! The server role: a thread that applies, and the caller's thread for everything else.
 
 use std::{
+    any::Any,
     collections::VecDeque,
-    fmt,
+    fmt, io,
     os::fd::{AsFd, OwnedFd},
+    panic::{self, AssertUnwindSafe},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -26,7 +28,7 @@ use rustix::{
 
 use super::{
     Door, Native,
-    memory::{MemoryError, PAGE, ServerHalves, ServerSegments},
+    memory::{MemoryError, PAGE, ServerHalves, ServerMemory, ServerSegments},
     spins,
 };
 use crate::{
@@ -62,7 +64,7 @@ const NUDGE: Duration = Duration::from_millis(1);
 pub enum ServeError {
     /// The control socket's.
     Channel(ChannelError),
-    /// The client's memory, or ours.
+    /// The client's memory.
     Memory(MemoryError),
     /// The handshake was refused; the client was told.
     Refused(Refuse),
@@ -70,8 +72,10 @@ pub enum ServeError {
     Fault(Fault),
     /// The native API could not be brought up; the client was told.
     Backend(String),
-    /// A thread could not be started.
-    Thread(std::io::Error),
+    /// The system did not give what a session needs; the client was told.
+    Setup(&'static str, String),
+    /// The thread that applies panicked, a defect of the backend or of this code; the client was told.
+    Panic(String),
 }
 
 impl fmt::Display for ServeError {
@@ -82,7 +86,8 @@ impl fmt::Display for ServeError {
             Self::Refused(refuse) => refuse.fmt(f),
             Self::Fault(fault) => write!(f, "the session ended by a fault: {fault}"),
             Self::Backend(text) => write!(f, "the native API could not be brought up: {text}"),
-            Self::Thread(error) => write!(f, "no thread could be started: {error}"),
+            Self::Panic(text) => write!(f, "the server panicked: {text}"),
+            Self::Setup(what, error) => write!(f, "the server has no {what} for a session: {error}"),
         }
     }
 }
@@ -214,48 +219,9 @@ fn session<B: Native>(
             return Err(ServeError::Refused(refuse));
         }
     };
-    let sizes = welcome.terms.sizes;
-    let segments = ServerSegments::create(&sizes, terms.caps_page)?;
-    let descriptors = segments.hand_out().map_err(MemoryError::Io)?;
-    channel.send(&ServerMessage::Welcome(welcome), descriptors, &until)?;
-    channel.established();
-    let attached = channel.recv(&until).map_err(ServeError::from);
-    let attached = attached.inspect_err(|error| explain(&mut channel, error))?;
-    let ClientMessage::Attach(attach) = attached.message else {
-        let refuse = Refuse::new(RefuseCode::MALFORMED, "Attach", "another message", "");
-        channel.send(&ServerMessage::Refuse(refuse.clone()), Vec::new(), &until)?;
-        return Err(ServeError::Refused(refuse));
-    };
-    // Larger ones would have this side keep more than its terms say: a record's copy is as large as half the ring.
-    let stated = [terms.page, sizes.commands, sizes.stage];
-    let halves = require(attach.segments == stated, "Attach", "segments")
-        .and_then(|()| Ok(ServerHalves::new(segments, &stated, &attached.descriptors)?))
-        .inspect_err(|error| explain(&mut channel, error))?;
-    drop(attached.descriptors);
-    let (waiter, memory) = (halves.waiter, halves.memory());
-    let desk = Arc::new(Desk {
-        requests: Mutex::default(),
-        knock: AtomicBool::new(false),
-        messages: Mutex::default(),
-        bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-            .map_err(|error| MemoryError::Io(error.into()))?,
-        ended: AtomicBool::new(false),
-        gone: AtomicBool::new(false),
-    });
-    let applying = {
-        let desk = Arc::clone(&desk);
-        let _blocked = Blocked::new().map_err(ServeError::Thread)?;
-        let body = move || {
-            let ended = apply(halves, &desk, make, done);
-            if let Err(error) = &ended {
-                desk.say(ServerMessage::Fault(fault_message(error)));
-            }
-            desk.ended.store(true, Ordering::Release);
-            desk.ring();
-            ended
-        };
-        thread::Builder::new().name("runahead-apply".into()).spawn(body).map_err(ServeError::Thread)?
-    };
+    let served = attach(&mut channel, &until, welcome, &terms).and_then(|halves| start(halves, make, done));
+    let Started { desk, waiter, memory, applying } =
+        served.inspect_err(|error| explain(&mut channel, error))?;
     let mut farewell = false;
     let talked = talk(&mut channel, &desk, waiter, client.as_ref(), &mut farewell);
     if talked.is_err() {
@@ -263,7 +229,7 @@ fn session<B: Native>(
         desk.gone.store(!farewell, Ordering::Release);
         waiter.announce_death(&Door::new());
     }
-    let applied = applying.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let applied = applying.join().unwrap_or_else(|panic| Err(panicked(&*panic)));
     // The apply thread was told no more than that there is no client.
     if let (Err(error), Ok(()) | Err(ServeError::Fault(Fault::PeerGone))) = (&talked, &applied) {
         explain(&mut channel, error);
@@ -279,25 +245,106 @@ fn session<B: Native>(
     applied.and(talked)
 }
 
+/// Hands out what this side writes and takes what the client writes.
+fn attach(
+    channel: &mut ServerChannel,
+    until: &Until<'_>,
+    welcome: Welcome,
+    terms: &ServerTerms,
+) -> Result<ServerHalves, ServeError> {
+    let sizes = welcome.terms.sizes;
+    let segments = ServerSegments::create(&sizes, terms.caps_page)
+        .map_err(|error| ServeError::Setup("shared memory", error.to_string()))?;
+    let descriptors =
+        segments.hand_out().map_err(|error| ServeError::Setup("descriptor", error.to_string()))?;
+    channel.send(&ServerMessage::Welcome(welcome), descriptors, until)?;
+    channel.established();
+    let attached = channel.recv(until)?;
+    let ClientMessage::Attach(attach) = attached.message else {
+        return Err(ServeError::Refused(Refuse::new(RefuseCode::MALFORMED, "Attach", "another message", "")));
+    };
+    // Larger ones would have this side keep more than its terms say: a record's copy is as large as half the ring.
+    let stated = [terms.page, sizes.commands, sizes.stage];
+    require(attach.segments == stated, "Attach", "segments")?;
+    Ok(ServerHalves::new(segments, &stated, &attached.descriptors)?)
+}
+
+/// A session that is applied.
+struct Started {
+    desk: Arc<Desk>,
+    waiter: Waiter<'static>,
+    /// What the waiter lies in.
+    memory: Arc<ServerMemory>,
+    applying: thread::JoinHandle<Result<(), ServeError>>,
+}
+
+/// Starts the thread that applies.
+fn start<B: Native>(
+    halves: ServerHalves,
+    make: impl FnOnce() -> Result<B, String> + Send + 'static,
+    done: impl FnOnce(B) + Send + 'static,
+) -> Result<Started, ServeError> {
+    let (waiter, memory) = (halves.waiter, halves.memory());
+    let setup = |what| move |error: io::Error| ServeError::Setup(what, error.to_string());
+    let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from);
+    let desk = Arc::new(Desk {
+        requests: Mutex::default(),
+        knock: AtomicBool::new(false),
+        messages: Mutex::default(),
+        bell: bell.map_err(setup("descriptor"))?,
+        ended: AtomicBool::new(false),
+        gone: AtomicBool::new(false),
+    });
+    let theirs = Arc::clone(&desk);
+    let body = move || {
+        // Whatever a driver does, the client is told and nobody waits for ever.
+        let applied = panic::catch_unwind(AssertUnwindSafe(|| apply(halves, &theirs, make, done)));
+        let ended = applied.unwrap_or_else(|panic| Err(panicked(&*panic)));
+        if let Err(error) = &ended {
+            theirs.say(ServerMessage::Fault(fault_message(error)));
+        }
+        theirs.ended.store(true, Ordering::Release);
+        theirs.ring();
+        ended
+    };
+    let _blocked = Blocked::new().map_err(setup("thread"))?;
+    let applying = thread::Builder::new().name("runahead-apply".into()).spawn(body);
+    Ok(Started { desk, waiter, memory, applying: applying.map_err(setup("thread"))? })
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> ServeError {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    ServeError::Panic(text.unwrap_or("no message").to_owned())
+}
+
 /// Refuses what a client sent unless `valid`.
 fn require(valid: bool, owner: &'static str, field: &'static str) -> Result<(), ServeError> {
     if valid { Ok(()) } else { Err(ChannelError::Corrupt(Corruption { owner, field }).into()) }
 }
 
-/// Tells a client that broke a rule of the control plane, or of its memory, which one. One that is gone hears nothing.
+/// Tells a client why there is no session any more. One that is gone hears nothing.
 fn explain(channel: &mut ServerChannel, error: &ServeError) {
-    if matches!(error, ServeError::Channel(ChannelError::Corrupt(_)) | ServeError::Memory(_)) {
-        let fault = SessionFault::new(FaultCode::ProtocolCorruption, error.to_string());
-        // It may not read, which is its own affair.
-        let _ = channel.post(&ServerMessage::Fault(fault), Vec::new()).and_then(|()| channel.flush());
-    }
+    let message = match error {
+        ServeError::Channel(ChannelError::Gone(_)) => return,
+        ServeError::Refused(refuse) => ServerMessage::Refuse(refuse.clone()),
+        error => ServerMessage::Fault(fault_message(error)),
+    };
+    // It may not read, which is its own affair.
+    let _ = channel.post(&message, Vec::new()).and_then(|()| channel.flush());
 }
 
 fn fault_message(error: &ServeError) -> SessionFault {
     let code = match error {
         ServeError::Fault(Fault::DeviceLost) => FaultCode::DeviceLost,
         ServeError::Fault(Fault::OverLimit { .. }) => FaultCode::OverBudget,
-        ServeError::Fault(_) => FaultCode::ProtocolCorruption,
+        // The client's segments are at fault, unless it is the system that did not map them.
+        ServeError::Memory(MemoryError::Io(error)) if error.kind() != io::ErrorKind::InvalidData => {
+            FaultCode::Internal
+        }
+        ServeError::Fault(_) | ServeError::Memory(_) | ServeError::Channel(ChannelError::Corrupt(_)) => {
+            FaultCode::ProtocolCorruption
+        }
         _ => FaultCode::Internal,
     };
     SessionFault::new(code, error.to_string())
