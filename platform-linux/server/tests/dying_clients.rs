@@ -19,8 +19,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{PROGRAM, Random, Raw, SMALL, attributes, hello, number, welcome};
-use runahead_core::{Fault, Session, link::Patience, null::Null, reply_space};
+use common::{Deaf, PROGRAM, Random, Raw, SMALL, attributes, hello, number, welcome};
+use runahead_core::{Session, link::Patience, null::Null, reply_space};
 use runahead_linux::{
     control::{
         channel::{self, ClientChannel},
@@ -32,7 +32,6 @@ use runahead_linux::{
 use runahead_rings::Watermark;
 use runahead_wire::{
     Handle,
-    event::Events,
     payload::*,
     pipe::Pipe,
     values::{BackendKind, StorageKind},
@@ -55,30 +54,6 @@ const SEED: &str = "DYING_CLIENT_SEED";
 const PHASES: &[&str] = &["load", "credit", "reply", "never", "events", "idle", "handshake"];
 
 // ---- The client ------------------------------------------------------------------------------------------------
-
-/// Hears nothing.
-#[derive(Debug)]
-struct Deaf;
-
-macro_rules! deaf {
-    ($($name:ident($($arg:ty),*);)+) => {
-        impl Events for Deaf {
-            type Error = Fault;
-            $(fn $name(&mut self, $(_: $arg),*) -> Result<(), Fault> {
-                Ok(())
-            })+
-        }
-    };
-}
-deaf! {
-    buffer_writeback(&BufferWriteback, &[u8]);
-    gpu_written(&GpuWritten, &[ByteRange]);
-    surface_changed(&SurfaceChanged);
-    gl_error(&GlError, &[u8]);
-    fence_signaled(&FenceSignaled);
-    refused(&RequestRefused);
-    caps_changed(&CapsChanged);
-}
 
 /// Tells the test that this client is where it is to die.
 fn ready(server: u32) {

@@ -88,7 +88,8 @@ impl Peer {
                     Ok(_) => {}
                     Err(panic) => {
                         let text = panic.downcast_ref::<String>().cloned();
-                        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+                        let text =
+                            text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
                         panic!("{what}: the server panicked: {text:?}");
                     }
                 }

@@ -3,7 +3,13 @@
 //! Each role creates what it writes and maps what the other writes. The halves borrow the mappings for ever and
 //! are kept beside them: a role's struct drops its halves first and its memory last.
 
-use std::{io, os::fd::OwnedFd, ptr::NonNull, sync::Arc};
+use std::{
+    alloc::{Layout, alloc_zeroed},
+    io,
+    os::fd::OwnedFd,
+    ptr::NonNull,
+    sync::Arc,
+};
 
 use runahead_rings::{
     ClientPage, Liveness, Region, ReplyClient, Ringer, ServerPage, Start, Waiter, client, create, open,
@@ -135,8 +141,15 @@ struct Scratch(NonNull<[u64]>);
 unsafe impl Send for Scratch {}
 
 impl Scratch {
-    fn new(words: usize) -> Self {
-        Self(NonNull::from(Box::leak(vec![0; words].into_boxed_slice())))
+    /// So many words, zero, of which the kernel gives those that are written. A peer's terms say how many, so no
+    /// memory is an error.
+    fn new(words: usize) -> io::Result<Self> {
+        let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
+        // A box of nothing has no allocation.
+        let layout = Layout::array::<u64>(words.max(1)).map_err(|_| no_memory())?;
+        // SAFETY: the layout has a size.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
+        Ok(Self(NonNull::slice_from_raw_parts(base.cast(), words.max(1))))
     }
 
     /// The memory, for ever.
@@ -151,7 +164,8 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // SAFETY: it was leaked by `new`, and the contract of `lend` says that nobody uses it any more.
+        // SAFETY: `new` allocated it as a box of such a slice is, and the contract of `lend` says that nobody uses it any
+        // more.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -223,8 +237,8 @@ impl ClientHalves {
         let replies = unsafe { region(replies) }?;
         // SAFETY: as above.
         let events = unsafe { region(events) }?;
-        let mut event = Scratch::new(max_event(events.len()) / 8);
-        let mut bookkeeping = Scratch::new(ReplyClient::bookkeeping(replies.len()));
+        let mut event = Scratch::new(max_event(events.len()) / 8)?;
+        let mut bookkeeping = Scratch::new(ReplyClient::bookkeeping(replies.len()))?;
         // SAFETY: lent once, and kept behind the halves.
         let event_words = unsafe { event.lend() };
         // SAFETY: lent once, and kept behind the halves.
@@ -290,7 +304,7 @@ impl ServerHalves {
         let replies = unsafe { region(borrowed.own.replies.mapping()) }?;
         // SAFETY: as above.
         let events = unsafe { region(borrowed.own.events.mapping()) }?;
-        let mut record = Scratch::new(max_record(commands.len()) / 8);
+        let mut record = Scratch::new(max_record(commands.len()) / 8)?;
         // SAFETY: lent once, and kept behind the halves.
         let record_words = unsafe { record.lend() };
         let rings = server::Rings {

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use runahead_core::Fault;
 use runahead_linux::{
     control::{
         channel::{ChannelError, ClientChannel, Until},
@@ -22,7 +23,7 @@ use runahead_linux::{
     segment::{Mapping, OwnedSegment, map_peer},
 };
 use runahead_rings::{ClientPage, Start, create};
-use runahead_wire::{BlobRef, Bulk, Row, Sink, zerocopy::IntoBytes};
+use runahead_wire::{BlobRef, Bulk, Row, Sink, event::Events, payload::*, zerocopy::IntoBytes};
 use rustix::thread::futex;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_runahead-server");
@@ -37,6 +38,30 @@ pub fn within(duration: Duration) -> Until<'static> {
 /// A number from the environment, for longer runs.
 pub fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// Hears nothing.
+#[derive(Debug)]
+pub struct Deaf;
+
+macro_rules! deaf {
+    ($($name:ident($($arg:ty),*);)+) => {
+        impl Events for Deaf {
+            type Error = Fault;
+            $(fn $name(&mut self, $(_: $arg),*) -> Result<(), Fault> {
+                Ok(())
+            })+
+        }
+    };
+}
+deaf! {
+    buffer_writeback(&BufferWriteback, &[u8]);
+    gpu_written(&GpuWritten, &[ByteRange]);
+    surface_changed(&SurfaceChanged);
+    gl_error(&GlError, &[u8]);
+    fence_signaled(&FenceSignaled);
+    refused(&RequestRefused);
+    caps_changed(&CapsChanged);
 }
 
 /// SplitMix64.
