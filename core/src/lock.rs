@@ -2,9 +2,12 @@
 
 use core::fmt;
 
+use runahead_rings::lock::{BiasedLock, Host};
+
 /// A mutual exclusion lock around a value.
 ///
-/// Without std it spins ([`SpinLock`]); the platform supplies one that sleeps, and models one of loom's.
+/// Without std it spins ([`SpinLock`]); a platform that can put threads to sleep is the host of a [`BiasedLock`], and
+/// models have one of loom's parts.
 /// Nobody holds it across a wait for the peer that another thread's progress depends on.
 pub trait Lock<T>: Sized {
     /// A lock around `value`.
@@ -12,6 +15,17 @@ pub trait Lock<T>: Sized {
 
     /// Calls `with` on the value, alone.
     fn with<R>(&self, with: impl FnOnce(&mut T) -> R) -> R;
+}
+
+impl<T, H: Host + Default> Lock<T> for BiasedLock<T, H> {
+    fn new(value: T) -> Self {
+        Self::new(value, H::default())
+    }
+
+    #[inline]
+    fn with<R>(&self, with: impl FnOnce(&mut T) -> R) -> R {
+        Self::with(self, with)
+    }
 }
 
 /// A lock that spins: for machines where the holder cannot be preempted by whoever waits, and for tests.

@@ -16,6 +16,7 @@
 //!
 //! Nothing here may depend on the GL front.
 
+pub mod bias;
 pub mod control;
 pub mod doorbell;
 pub mod environment;

@@ -39,9 +39,16 @@ use crate::{
     sync::{AtomicU32, AtomicU64, Ordering, acquire32, fence, spin_loop},
 };
 
-/// A bell word, as a [`Doorbell`] sees it.
+/// A word to sleep on, as a [`Doorbell`] or the [host of a lock](crate::lock::Host) sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bell<'a>(&'a AtomicU32);
+
+impl<'a> Bell<'a> {
+    /// A word that a lock of this process sleeps on.
+    pub(crate) const fn of(word: &'a AtomicU32) -> Self {
+        Self(word)
+    }
+}
 
 impl Bell<'_> {
     /// The word now.

@@ -40,6 +40,7 @@ mod copy;
 mod cursor;
 mod doorbell;
 mod fault;
+pub mod lock;
 mod memory;
 #[cfg(not(runahead_loom))]
 #[allow(dead_code, reason = "named where a protocol could go wrong")]

@@ -53,6 +53,14 @@ pub enum Mutant {
     SeqEvenRelaxed,
     SeqReadWithoutFence,
     SeqNoSecondLook,
+    // Lock.
+    BiasWithoutOwnersFence,
+    BiasRevokedWithoutFence,
+    BiasLookedAtBeforeEntering,
+    BiasRevokerDoesNotWait,
+    BiasLeftUnrung,
+    BiasOwnersShareAWord,
+    MutexLeftUnrung,
 }
 
 #[cfg(not(runahead_loom))]

@@ -30,3 +30,38 @@ pub(crate) fn acquire32(word: &AtomicU32) -> u32 {
     fence(Ordering::Acquire);
     value
 }
+
+/// Keeps the compiler from moving an access across it. What makes the processor do so too is brought along by the
+/// other side ([`Host::heavy_fence`](crate::lock::Host::heavy_fence)); for the models it is the fence that the two
+/// amount to.
+#[inline(always)]
+pub(crate) fn light_fence() {
+    #[cfg(not(runahead_loom))]
+    core::sync::atomic::compiler_fence(Ordering::SeqCst);
+    #[cfg(runahead_loom)]
+    fence(Ordering::SeqCst);
+}
+
+/// A value that a lock guards. Loom watches it: two threads at it at once are found, lock or no lock.
+#[cfg(runahead_loom)]
+pub(crate) type Guarded<T> = loom::cell::UnsafeCell<T>;
+
+/// A value that a lock guards.
+#[cfg(not(runahead_loom))]
+pub(crate) struct Guarded<T>(core::cell::UnsafeCell<T>);
+
+#[cfg(not(runahead_loom))]
+impl<T> Guarded<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(core::cell::UnsafeCell::new(value))
+    }
+
+    #[inline(always)]
+    pub(crate) fn with_mut<R>(&self, with: impl FnOnce(*mut T) -> R) -> R {
+        with(self.0.get())
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}

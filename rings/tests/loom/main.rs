@@ -8,6 +8,7 @@
 mod bed;
 mod doorbell;
 mod event;
+mod lock;
 mod reply;
 mod ring;
 mod seqlock;
