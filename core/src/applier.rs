@@ -195,6 +195,12 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
         self.ordinal
     }
 
+    /// Number of the frame presented last.
+    #[must_use]
+    pub const fn frame(&self) -> u64 {
+        self.frame
+    }
+
     /// Makes a context, in the share group of another one or in one of its own. It is named by `token` from
     /// now on.
     ///

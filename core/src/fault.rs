@@ -52,6 +52,9 @@ pub enum Fault {
     PeerGone,
     /// The native device is lost.
     DeviceLost,
+    /// A thread of the client panicked while it recorded: nobody knows what its half of a record says. The client's
+    /// own, it never travels.
+    Panicked,
 }
 
 impl Fault {
@@ -93,6 +96,7 @@ impl fmt::Display for Fault {
             Self::UnnamedIdentity { row, field } => ("UnnamedIdentity", row, field),
             Self::OverLimit { row, field } => ("OverLimit", row, field),
             Self::ReplyToNoSlot { row } => ("ReplyToNoSlot", row, "reply"),
+            Self::Panicked => return f.write_str("Panicked(\"Session.Turn\")"),
             Self::PeerGone => return f.write_str("PeerGone(\"Session.Peer\")"),
             Self::DeviceLost => return f.write_str("BackendDeviceLost(\"Session.Device\")"),
         };

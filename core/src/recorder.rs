@@ -25,6 +25,7 @@ use crate::{
     fault::Fault,
     link::{Link, Look, Patience, Rest},
     mutant::{Mutant, on},
+    pace::{Distance, Pace},
     wait::{Facts, WaitState, barriered},
 };
 
@@ -45,6 +46,13 @@ pub enum RecordError {
     Malformed,
     /// All reply space is held by answers that nobody has taken.
     ReplyFull,
+    /// There is no memory for another object of the client's.
+    OutOfMemory,
+    /// There is no context of this token, or no more.
+    NoContext {
+        /// The token.
+        context: u64,
+    },
 }
 
 impl core::fmt::Display for RecordError {
@@ -56,6 +64,8 @@ impl core::fmt::Display for RecordError {
             }
             Self::Malformed => f.write_str("the tails are not as the payload declares them"),
             Self::ReplyFull => f.write_str("all reply space is held by answers that nobody has taken"),
+            Self::OutOfMemory => f.write_str("there is no memory for another object"),
+            Self::NoContext { context } => write!(f, "there is no context {context}"),
         }
     }
 }
@@ -77,6 +87,40 @@ pub struct Mode {
     pub credit: u64,
 }
 
+/// Whether a present may be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credit {
+    /// It may, as this frame.
+    Frame(u64),
+    /// Not before this many presents are acknowledged ([`Watermark::PresentAck`]).
+    After(u64),
+}
+
+/// What a session asks of whoever owns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// To take note that it is over.
+    Lost(Fault),
+    /// To wait until so much is retired ([`Watermark::Retired`]) before more is recorded.
+    Retired(u64),
+    /// To fetch the server's caps, which have changed.
+    Caps,
+}
+
+/// What is due and was not taken yet.
+#[derive(Debug)]
+struct Dues {
+    /// Whether there is anything.
+    any: bool,
+    lost: bool,
+    caps: bool,
+    retired: Option<u64>,
+}
+
+impl Dues {
+    const NONE: Self = Self { any: false, lost: false, caps: false, retired: None };
+}
+
 /// The client half of a session.
 #[derive(Debug)]
 pub struct Recorder<'a, L: Link, E: Events<Error = Fault> + Debug> {
@@ -90,6 +134,10 @@ pub struct Recorder<'a, L: Link, E: Events<Error = Fault> + Debug> {
     untold: u64,
     /// Why the session is over.
     lost: Option<Fault>,
+    pace: Pace,
+    /// Whether waiting for the distance is left to the owner.
+    defers: bool,
+    dues: Dues,
 }
 
 /// Rows after which the server is to see everything.
@@ -100,7 +148,55 @@ const fn ends_batch(op: u16) -> bool {
 impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     /// A recorder over the rings of a new session.
     pub const fn new(rings: Rings<'a>, link: L, events: E, mode: Mode) -> Self {
-        Self { rings, link, events, mode, presents: 0, untold: 0, lost: None }
+        let pace = Pace::new(Distance::USUAL, rings.commands.records());
+        Self {
+            rings,
+            link,
+            events,
+            mode,
+            presents: 0,
+            untold: 0,
+            lost: None,
+            pace,
+            defers: false,
+            dues: Dues::NONE,
+        }
+    }
+
+    /// Sets how far the client may be ahead where it does not present; counted from here.
+    pub const fn set_distance(&mut self, distance: Distance) {
+        self.pace = Pace::new(distance, self.rings.commands.records());
+    }
+
+    /// From now on [`Due::Retired`] says what the distance asks to wait for; without, the record that reaches it waits.
+    pub const fn defer_distance(&mut self) {
+        self.defers = true;
+    }
+
+    /// Whether [`Recorder::take_due`] has something.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_due(&self) -> bool {
+        self.dues.any
+    }
+
+    /// What the owner is to see to, outside of any lock that another thread may need meanwhile.
+    pub const fn take_due(&mut self) -> Option<Due> {
+        if self.dues.lost
+            && let Some(fault) = self.lost
+        {
+            self.dues.lost = false;
+            return Some(Due::Lost(fault));
+        }
+        if let Some(ordinal) = self.dues.retired.take() {
+            return Some(Due::Retired(ordinal));
+        }
+        if self.dues.caps {
+            self.dues.caps = false;
+            return Some(Due::Caps);
+        }
+        self.dues.any = false;
+        None
     }
 
     /// How it records.
@@ -163,8 +259,12 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
 
     /// Takes the first fault as the end of the session.
     #[cold]
-    fn lose(&mut self, fault: Fault) -> RecordError {
-        RecordError::Lost(*self.lost.get_or_insert(fault))
+    pub fn lose(&mut self, fault: Fault) -> RecordError {
+        if self.lost.is_none() {
+            self.lost = Some(fault);
+            (self.dues.lost, self.dues.any) = (true, true);
+        }
+        RecordError::Lost(self.lost.unwrap_or(fault))
     }
 
     fn alive(&self) -> Result<(), RecordError> {
@@ -213,14 +313,14 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         if !on(Mutant::WaitUnpublished) {
             self.publish_batch(Rest::AtRest);
         }
-        let Self { rings, link, events, .. } = self;
+        let Self { rings, link, events, dues, .. } = self;
         let waited = link.wait(patience, || {
             if on(Mutant::EventsBeforeLook) {
-                let released = drain(&mut rings.events, events)?;
+                let released = drain(&mut rings.events, events, dues)?;
                 return Ok(Look { found: ready(rings)?, released });
             }
             let found = ready(rings)?;
-            Ok(Look { found, released: drain(&mut rings.events, events)? })
+            Ok(Look { found, released: drain(&mut rings.events, events, dues)? })
         });
         waited.map_err(|fault| self.lose(fault))
     }
@@ -231,7 +331,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     /// [`RecordError::Lost`].
     pub fn poll_events(&mut self) -> Result<(), RecordError> {
         self.alive()?;
-        match drain(&mut self.rings.events, &mut self.events) {
+        match drain(&mut self.rings.events, &mut self.events, &mut self.dues) {
             Ok(released) => {
                 if released {
                     self.link.published(Rest::AtRest);
@@ -377,6 +477,17 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         }
     }
 
+    /// Whether a present may be recorded now, without waiting.
+    ///
+    /// # Errors
+    /// [`RecordError::Lost`].
+    pub fn credit(&mut self) -> Result<Credit, RecordError> {
+        let acknowledged = self.watermark(Watermark::PresentAck)?;
+        let serial = self.presents + 1;
+        let needed = serial.saturating_sub(self.mode.credit.max(1));
+        Ok(if acknowledged >= needed { Credit::Frame(serial) } else { Credit::After(needed) })
+    }
+
     /// Waits until the present at hand is within the credit.
     #[cold]
     fn take_credit(&mut self) -> Result<(), RecordError> {
@@ -388,6 +499,24 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         }
         self.presents = serial;
         Ok(())
+    }
+
+    /// Flushes and sets a mark; waits for the one before, or has the owner wait.
+    #[cold]
+    #[inline(never)]
+    fn keep_distance(&mut self) -> Result<(), RecordError> {
+        // The flush is the next record: a server that holds work back retires nothing.
+        let before = self.pace.mark(self.recorded().wrapping_add(1));
+        self.record(&rows::Flush { payload: &payload::Flush::default() })?;
+        let Some(mark) = before else { return Ok(()) };
+        if runahead_rings::reached(self.watermark(Watermark::Retired)?, mark) {
+            return Ok(());
+        }
+        if self.defers {
+            (self.dues.retired, self.dues.any) = (Some(mark), true);
+            return Ok(());
+        }
+        self.wait_for(Watermark::Retired, mark, Patience::Sleep)
     }
 
     /// Writes a record that is longer than the room at hand, or has long tails.
@@ -414,14 +543,27 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         if barriers {
             self.wait_for(Watermark::Applied, self.recorded(), Patience::Spin)?;
         }
-        Ok(())
+        if op == Op::Present.raw() {
+            self.pace.presented(self.recorded());
+        } else if op == Op::Flush.raw() {
+            self.pace.flushed();
+        }
+        if self.pace.wants_mark(self.recorded()) { self.keep_distance() } else { Ok(()) }
     }
 }
 
 /// Hands the events that have come to their handler. Says whether room was given back: a server with a full ring
 /// waits for it, and must be told.
-fn drain<E: Events<Error = Fault>>(events: &mut CopyOut<'_>, handler: &mut E) -> Result<bool, Fault> {
+fn drain<E: Events<Error = Fault>>(
+    events: &mut CopyOut<'_>,
+    handler: &mut E,
+    dues: &mut Dues,
+) -> Result<bool, Fault> {
     while let Some(bytes) = events.next()? {
+        // The number of the row is what a header begins with.
+        if bytes.first_chunk() == Some(&event::Op::CapsChanged.raw().to_le_bytes()) {
+            (dues.caps, dues.any) = (true, true);
+        }
         event::dispatch(bytes, &NoStage, handler).map_err(|error| match error {
             runahead_wire::DispatchError::Refused(refusal) => Fault::Record(refusal),
             runahead_wire::DispatchError::Pipe(fault) => fault,

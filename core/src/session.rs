@@ -4,8 +4,12 @@ use core::fmt::Debug;
 
 use runahead_rings::{Answer, Pending, Watermark};
 use runahead_wire::{
+    Handle,
     event::Events,
+    handle::Kind,
+    payload::{FenceWait, HandleOnly},
     pipe::{Either, Encoder, Pipe},
+    values::CapsBits,
 };
 
 use crate::{
@@ -14,8 +18,10 @@ use crate::{
     fault::Fault,
     link::{Link, Patience},
     local::Local,
-    recorder::{RecordError, Recorder},
+    recorder::{Credit, Due, RecordError, Recorder, reply_space},
+    slots::{Band, SlotSpace},
     storage::Storage,
+    wait::WaitState,
 };
 
 /// What a front draws through: the pipe, and how to hear from the server. Nothing above this trait knows whether
@@ -80,6 +86,83 @@ pub trait Session: Pipe<Error = RecordError> {
 
     /// The largest answer that can be asked for, in bytes.
     fn max_answer(&self) -> u32;
+
+    /// Whether a present may be recorded now, and as which frame.
+    ///
+    /// # Errors
+    /// [`RecordError::Lost`].
+    fn credit(&mut self) -> Result<Credit, RecordError>;
+
+    /// Ends the session for this fault, unless it was over before; the first fault comes back.
+    fn lose(&mut self, fault: Fault) -> RecordError;
+
+    /// Whether [`Session::take_due`] has something.
+    fn is_due(&self) -> bool;
+
+    /// What the owner is to see to.
+    fn take_due(&mut self) -> Option<Due>;
+
+    /// Leaves waits for the distance to the owner ([`Due::Retired`]).
+    fn defer_distance(&mut self);
+
+    /// Goes on by other caps of the server, from the next record on.
+    fn set_caps(&mut self, bits: CapsBits, run_ahead: bool);
+
+    /// Waits until everything recorded so far for the current context's share group is done, by the server and by
+    /// its GPU. Being applied or retired does not say so much: a server may be done with a record's bytes long before
+    /// its GPU is done with the work.
+    ///
+    /// # Errors
+    /// [`RecordError::Lost`], [`RecordError::ReplyFull`], [`RecordError::OutOfMemory`].
+    fn finish<S: Storage>(&mut self, slots: &mut SlotSpace<S>) -> Result<(), RecordError>
+    where
+        Self: Sized,
+    {
+        let finish = Finish::ask(self, slots)?;
+        let answered = self.wait_answer(&finish.pending, Patience::Sleep).map(drop);
+        answered.and(finish.end(self, slots))
+    }
+}
+
+/// A fence behind everything recorded, and the wait for it.
+#[derive(Debug)]
+pub(crate) struct Finish {
+    fence: Handle,
+    pub(crate) pending: Pending,
+}
+
+impl Finish {
+    /// Records both.
+    pub(crate) fn ask<P: Session, S: Storage>(
+        pipe: &mut P,
+        slots: &mut SlotSpace<S>,
+    ) -> Result<Self, RecordError> {
+        let pending = pipe.ask(size_of::<runahead_wire::payload::FenceWaitAnswer>() as u32)?;
+        let fence = slots.mint(Band::Fence, 0).map_err(|_| RecordError::OutOfMemory)?;
+        pipe.fence_create(&object(fence))?;
+        let wait = FenceWait { fence, timeout_ns: u64::MAX, ..FenceWait::default() };
+        pipe.fence_wait(&wait, Some(reply_space(&pending)))?;
+        Ok(Self { fence, pending })
+    }
+
+    /// Ends the fence, once the answer has come.
+    pub(crate) fn end<P: Session, S: Storage>(
+        self,
+        pipe: &mut P,
+        slots: &mut SlotSpace<S>,
+    ) -> Result<(), RecordError> {
+        // It came, or the session is lost.
+        let _ = pipe.release(self.pending);
+        pipe.fence_destroy(&object(self.fence))?;
+        // Minted by `ask`.
+        let freed = slots.free(Band::Fence, self.fence);
+        debug_assert!(freed.is_ok(), "{freed:?}");
+        Ok(())
+    }
+}
+
+fn object(fence: Handle) -> HandleOnly {
+    HandleOnly { handle: fence, kind: Kind::Fence.raw(), ..HandleOnly::default() }
 }
 
 impl<L: Link, E: Events<Error = Fault> + Debug> Session for Encoder<Recorder<'_, L, E>> {
@@ -133,6 +216,33 @@ impl<L: Link, E: Events<Error = Fault> + Debug> Session for Encoder<Recorder<'_,
 
     fn max_answer(&self) -> u32 {
         self.0.max_answer()
+    }
+
+    fn credit(&mut self) -> Result<Credit, RecordError> {
+        self.0.credit()
+    }
+
+    fn lose(&mut self, fault: Fault) -> RecordError {
+        self.0.lose(fault)
+    }
+
+    #[inline(always)]
+    fn is_due(&self) -> bool {
+        self.0.is_due()
+    }
+
+    fn take_due(&mut self) -> Option<Due> {
+        self.0.take_due()
+    }
+
+    fn defer_distance(&mut self) {
+        self.0.defer_distance();
+    }
+
+    fn set_caps(&mut self, bits: CapsBits, run_ahead: bool) {
+        let mut mode = self.0.mode();
+        mode.waits = WaitState { capture_open: mode.waits.capture_open, ..WaitState::new(bits, run_ahead) };
+        self.0.set_mode(mode);
     }
 }
 
@@ -255,6 +365,48 @@ where
         match self {
             Self::First(applier) => applier.outlet().max_answer(),
             Self::Second(recorder) => recorder.max_answer(),
+        }
+    }
+
+    fn credit(&mut self) -> Result<Credit, RecordError> {
+        match self {
+            // It is presented when the call returns.
+            Self::First(applier) => Ok(Credit::Frame(applier.frame() + 1)),
+            Self::Second(recorder) => recorder.credit(),
+        }
+    }
+
+    fn lose(&mut self, fault: Fault) -> RecordError {
+        match self {
+            Self::First(_) => RecordError::Lost(fault),
+            Self::Second(recorder) => recorder.lose(fault),
+        }
+    }
+
+    #[inline(always)]
+    fn is_due(&self) -> bool {
+        match self {
+            Self::First(_) => false,
+            Self::Second(recorder) => recorder.is_due(),
+        }
+    }
+
+    fn take_due(&mut self) -> Option<Due> {
+        match self {
+            Self::First(_) => None,
+            Self::Second(recorder) => recorder.take_due(),
+        }
+    }
+
+    fn defer_distance(&mut self) {
+        if let Self::Second(recorder) = self {
+            recorder.defer_distance();
+        }
+    }
+
+    fn set_caps(&mut self, bits: CapsBits, run_ahead: bool) {
+        if let Self::Second(recorder) = self {
+            recorder.set_caps(bits, run_ahead);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`segment`] | sealed shared memory that its creator alone can write |
+//! | [`bias`] | the lock under which threads share a record path |
 //! | [`doorbell`] | the two ways for threads of two processes to sleep and be woken |
 //! | [`control`] | messages, frames, the socket with its descriptors, the handshake |
 //! | [`peer`] | knowing from the kernel that a peer is gone |

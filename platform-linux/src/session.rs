@@ -14,18 +14,22 @@
 //!   lets the other see all that was published before. A client learns why from [`Client::reason`].
 //! - **Control.** A request waits for its answer; it names the record that it follows and is carried out exactly
 //!   behind that one.
-//! - One thread at a time uses a client.
+//! - **Threads.** One thread at a time uses a [`Client`]; a [`SharedClient`] is for any number of threads.
+//! - **Caps.** The first real ones decide whether a client runs ahead. Later ones are fetched when an event tells of
+//!   them, and only take away.
 
 mod client;
 mod memory;
 mod native;
 mod server;
+mod shared;
 
 use runahead_rings::{Bell, Doorbell};
 
 pub use client::{Client, Config, OpenError, RequestError, Wanted};
 pub use native::{Busy, Native};
 pub use server::{ServeError, serve};
+pub use shared::SharedClient;
 
 use crate::doorbell::FutexDoorbell;
 

@@ -5,14 +5,16 @@
 
 use crate::{
     consumer::{CopyOut, InPlace},
+    cursor::reached,
     doorbell::{Liveness, Ringer, Waiter},
     memory::Region,
     page::{ClientPage, ServerPage, Start},
     producer::Producer,
     record::{max_event, max_record},
-    reply::ReplyClient,
+    reply::{Pending, ReplyClient},
     stage::StageWriter,
-    watermark::WatermarkReader,
+    sync::Ordering,
+    watermark::{Watermark, WatermarkReader},
 };
 
 /// The halves of a whole session, but for its doorbell.
@@ -88,6 +90,44 @@ pub fn replies<'a>(region: Region<'a>, used: &'a mut [u64]) -> ReplyClient<'a> {
 #[must_use]
 pub const fn watermarks(server: &ServerPage, start: Start) -> WatermarkReader<'_> {
     WatermarkReader::new(&server.watermarks.0, start.ordinal)
+}
+
+/// Looks at what the server publishes without the halves, which one thread at a time has: for threads that wait and
+/// would otherwise take them at every look. What it says is a hint, neither checked nor ordered with anything: where
+/// it says yes, the halves say whether it is so; where it says no, the server had not got there yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Peek<'a> {
+    own: &'a ClientPage,
+    server: &'a ServerPage,
+    replies: Region<'a>,
+}
+
+impl Peek<'_> {
+    /// Whether a watermark reached a value.
+    #[must_use]
+    pub fn has_reached(&self, mark: Watermark, value: u64) -> bool {
+        let marks = &self.server.watermarks.0.marks;
+        marks.get(mark as usize).is_some_and(|now| reached(now.load(Ordering::Relaxed), value))
+    }
+
+    /// Whether an answer has come.
+    #[must_use]
+    pub fn has_answer(&self, pending: &Pending) -> bool {
+        let space = pending.space();
+        (self.replies.status(space.offset as usize).load(Ordering::Relaxed) >> 32) as u32 == space.tag
+    }
+
+    /// Whether there are events that were not taken.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        self.server.event.0.head.load(Ordering::Relaxed) != self.own.event.0.tail.load(Ordering::Relaxed)
+    }
+}
+
+/// A look past the halves; `replies` is the region of [`replies`].
+#[must_use]
+pub const fn peek<'a>(own: &'a ClientPage, server: &'a ServerPage, replies: Region<'a>) -> Peek<'a> {
+    Peek { own, server, replies }
 }
 
 /// Waits for the server.

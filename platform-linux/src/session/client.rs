@@ -11,15 +11,17 @@ use std::{
 };
 
 use runahead_core::{
-    AnySession, Applier, Fault, Local, Mode, Quota, Recorder, Session,
-    caps::{CapsSnapshot, UpdateError},
-    link::Bells,
+    AnySession, Applier, Due, Fault, Local, Mode, Quota, RecordError, Recorder, Session,
+    caps::{CapsSnapshot, Update, UpdateError},
+    link::{Bells, Patience},
+    reply_space,
     wait::WaitState,
 };
-use runahead_rings::{ReplyClient, Waiter, split_replies};
+use runahead_rings::{Pending, ReplyClient, Status, Waiter, Watermark, client::Peek, split_replies};
 use runahead_wire::{
     caps::CapsView,
     event::Events,
+    payload::CapsRequest,
     pipe::{Either, Encoder},
     values::BackendKind,
 };
@@ -36,7 +38,7 @@ use crate::{
         channel::{self, ChannelError, ClientChannel, Until},
         handshake::{Identity, USUAL, check_welcome},
         message::{
-            Attach, Bye, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello,
+            Attach, Bye, CAPS_BYTES, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello,
             OperationError, OperationFailure, RequestNumbers, ServerMessage, SurfaceOp, SurfaceRequest,
             SurfaceState, Terms,
         },
@@ -148,28 +150,32 @@ impl std::error::Error for RequestError {}
 
 /// The way to a server on the other side of a control socket.
 #[derive(Debug)]
-struct Remote {
+pub(super) struct Remote {
     channel: ClientChannel,
     numbers: RequestNumbers,
     /// Where a spawned server is; nothing for a thread.
     process: Option<Process>,
     watch: Watch,
-    /// Wakes whoever waits for the server.
-    waiter: Waiter<'static>,
-    /// What the recorder and the waiter work on.
+    /// Waits for the server, or wakes whoever does, and looks at what it publishes, whoever has the recorder.
+    pub(super) waiter: Waiter<'static>,
+    pub(super) peek: Peek<'static>,
+    /// What the recorder and these two work on.
     _keep: ClientKeep,
 }
+
+/// What a client draws through.
+pub(super) type ClientPipe<B, E> = AnySession<'static, B, Heap, Bells<'static, Door>, E>;
 
 /// A client's session. Dropping it ends it, orderly: what was recorded is still applied.
 #[derive(Debug)]
 pub struct Client<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
     // Before what it works on: fields are dropped in order.
-    pipe: Option<AnySession<'static, B, Heap, Bells<'static, Door>, E>>,
-    remote: Option<Remote>,
+    pub(super) pipe: Option<ClientPipe<B, E>>,
+    pub(super) remote: Option<Remote>,
     _replies: Option<Replies>,
-    caps: CapsSnapshot<Heap>,
+    pub(super) caps: CapsSnapshot<Heap>,
     topology: Topology,
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
     /// Gets the backend of a server thread back.
     ended: Arc<OnceLock<B>>,
 }
@@ -272,11 +278,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
     ) -> Result<Self, OpenError> {
         let backend = make().map_err(OpenError::Backend)?;
         let mut caps = CapsSnapshot::new(config.wanted.0.run_ahead);
-        let view = backend.caps();
-        let mut blob = vec![0; view.encoded_len()];
-        let encoded = view.encode(&mut blob);
-        debug_assert!(encoded, "a buffer of the stated size");
-        caps.update(&blob).map_err(OpenError::Caps)?;
+        own_caps(&backend, &mut caps).map_err(OpenError::Caps)?;
         let bytes = match config.wanted.0.sizes.replies {
             0 => USUAL.sizes.replies,
             wanted => wanted,
@@ -349,7 +351,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         let (Some(rings), Some(ringer)) = (halves.rings.take(), halves.ringer.take()) else {
             return Err(OpenError::Server("the session's memory was used before".to_owned()));
         };
-        let waiter = halves.waiter;
+        let (waiter, peek) = (halves.waiter, halves.peek);
         let sources = Sources {
             socket: Some(channel.as_fd().try_clone_to_owned().map_err(ChannelError::Io)?),
             process: match &process {
@@ -369,7 +371,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         let link = Bells::new(ringer, waiter, Door::new(), spins());
         let recorder = Recorder::new(rings, link, events, mode);
         let numbers = RequestNumbers::new();
-        let remote = Remote { channel, numbers, process, watch, waiter, _keep: halves.keep };
+        let remote = Remote { channel, numbers, process, watch, waiter, peek, _keep: halves.keep };
         Ok(Self {
             pipe: Some(Either::Second(Encoder(recorder))),
             remote: Some(remote),
@@ -380,7 +382,14 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             ended,
         })
     }
+}
 
+pub(super) fn unexpected(message: &ServerMessage) -> ChannelError {
+    use crate::control::message::Message;
+    ChannelError::Corrupt(Corruption { owner: message.name(), field: "order" })
+}
+
+impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
     /// Ends the session, orderly, and waits until everything recorded was applied; the backend comes back where it
     /// was in this process.
     ///
@@ -395,21 +404,19 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         // A server thread sets it before it lets go of its half.
         Ok(Arc::into_inner(ended).and_then(OnceLock::into_inner))
     }
-}
 
-fn unexpected(message: &ServerMessage) -> ChannelError {
-    use crate::control::message::Message;
-    ChannelError::Corrupt(Corruption { owner: message.name(), field: "order" })
-}
-
-impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
-    /// What to draw through.
+    /// What to draw through. Caps that changed since the last call are fetched first, which waits for the server.
     ///
     /// # Panics
     /// Never: the pipe is there until the client is closed, which consumes it.
     pub fn pipe(&mut self) -> &mut (impl Session + use<B, E>) {
         match &mut self.pipe {
-            Some(pipe) => pipe,
+            Some(pipe) => {
+                if pipe.is_due() {
+                    see_to(pipe, &mut self.caps);
+                }
+                pipe
+            }
             None => unreachable!("closing consumes the client"),
         }
     }
@@ -448,7 +455,9 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         let mut request =
             CreateContext { request: 0, after: 0, context, share: share.unwrap_or(0), attributes };
         if let Some(Either::First(applier)) = &mut self.pipe {
-            return create_context(applier, &request, share).map_err(RequestError::Failed);
+            let created = create_context(applier, &request, share).map_err(RequestError::Failed);
+            let caps = own_caps(applier.backend(), &mut self.caps);
+            return created.and(caps.map_err(|error| self.lose(&error)));
         }
         match self.request(|number, after| {
             (request.request, request.after) = (number, after);
@@ -583,6 +592,71 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
     }
 }
 
+/// Takes the caps of a backend in this client, which may have changed.
+pub(super) fn own_caps<B: Native>(backend: &B, caps: &mut CapsSnapshot<Heap>) -> Result<(), UpdateError> {
+    let view = backend.caps();
+    if view.head().generation == caps.generation() {
+        return Ok(());
+    }
+    let mut blob = vec![0; view.encoded_len()];
+    let encoded = view.encode(&mut blob);
+    debug_assert!(encoded, "a buffer of the stated size");
+    caps.update(&blob).map(drop)
+}
+
+/// Sees to what a session asks of its only owner.
+#[cold]
+fn see_to(pipe: &mut impl Session, caps: &mut CapsSnapshot<Heap>) {
+    while let Some(due) = pipe.take_due() {
+        match due {
+            // Whoever draws hears of it from the next call.
+            Due::Lost(_) => {}
+            Due::Retired(ordinal) => _ = pipe.wait_for(Watermark::Retired, ordinal, Patience::Sleep),
+            Due::Caps => {
+                let Ok(asked) = ask_caps(pipe, caps.generation()) else { continue };
+                if pipe.wait_answer(&asked, Patience::Spin).is_ok() {
+                    let taken = take_caps(pipe, caps, asked);
+                    debug_assert!(taken.is_ok() || pipe.lost().is_some(), "{taken:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Asks for caps other than those of a generation.
+pub(super) fn ask_caps(pipe: &mut impl Session, generation: u64) -> Result<Pending, RecordError> {
+    let asked = pipe.ask((CAPS_BYTES as u32).min(pipe.max_answer()))?;
+    pipe.get_caps(&CapsRequest { generation }, Some(reply_space(&asked)))?;
+    pipe.publish();
+    Ok(asked)
+}
+
+/// Goes on by the caps of an answer that has come. Caps that are none end the session.
+pub(super) fn take_caps(
+    pipe: &mut impl Session,
+    caps: &mut CapsSnapshot<Heap>,
+    asked: Pending,
+) -> Result<(), RecordError> {
+    let answer = pipe.answer(&asked)?;
+    let mut updated = Ok(Update::Unchanged);
+    // Declined: they are of the generation that is there.
+    if let Some(answer) = answer.filter(|answer| answer.status == Status::Ok) {
+        let mut blob = vec![0; answer.size as usize];
+        pipe.copy_answer(&asked, answer, &mut blob);
+        updated = caps.update(&blob);
+    }
+    // It came, or the session is lost.
+    let _ = pipe.release(asked);
+    match updated {
+        Ok(_) => {
+            pipe.set_caps(caps.bits(), caps.runs_ahead());
+            Ok(())
+        }
+        Err(UpdateError::Refused(refusal)) => Err(pipe.lose(Fault::Record(refusal))),
+        Err(UpdateError::OutOfMemory) => Err(RecordError::OutOfMemory),
+    }
+}
+
 impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Drop for Client<B, E> {
     fn drop(&mut self) {
         self.end();
@@ -595,7 +669,7 @@ impl Remote {
     ///
     /// # Errors
     /// Why there is no answer, and no session any more.
-    fn ask(
+    pub(super) fn ask(
         &mut self,
         number: u32,
         message: &ClientMessage,
@@ -625,8 +699,18 @@ impl Remote {
         }
     }
 
+    /// Number of the next request.
+    pub(super) const fn number(&mut self) -> u32 {
+        self.numbers.mint()
+    }
+
+    /// The server's process.
+    pub(super) const fn process(&self) -> Option<&Process> {
+        self.process.as_ref()
+    }
+
     /// What the server said last: the fault that ended the session.
-    fn last_words(&mut self) -> Option<String> {
+    pub(super) fn last_words(&mut self) -> Option<String> {
         let until = Until { deadline: Some(Instant::now() + Duration::from_millis(200)), ..Until::default() };
         while let Ok(received) = self.channel.recv(&until) {
             if let ServerMessage::Fault(fault) = received.message {

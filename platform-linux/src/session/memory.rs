@@ -195,6 +195,8 @@ pub struct ClientHalves {
     pub rings: Option<client::Rings<'static>>,
     /// Waits for the server.
     pub waiter: Waiter<'static>,
+    /// Looks past the rings.
+    pub peek: client::Peek<'static>,
     /// Rings the server; taken once.
     pub ringer: Option<Ringer<'static>>,
     /// What all of them work on.
@@ -255,6 +257,7 @@ impl ClientHalves {
         Ok(Self {
             rings: Some(rings),
             waiter: client::waiter(client_page, server_page, &borrowed.alive),
+            peek: client::peek(client_page, server_page, replies),
             ringer: Some(client::ringer(client_page, server_page)),
             keep: ClientKeep { _event: event, _bookkeeping: bookkeeping, memory },
         })

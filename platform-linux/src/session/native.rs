@@ -29,6 +29,11 @@ pub trait Native: Backend {
     /// Ends a native context.
     fn destroy_context(&mut self, context: u64);
 
+    /// Lets go of the native context that is current on the calling thread. Called where a client applies records
+    /// itself and several of its threads use one share group, at the end of each turn: the next one may come from
+    /// another thread, on which the backend then makes the context current.
+    fn release_current(&mut self) {}
+
     /// Works on a native surface; the answer is how the surface is now.
     ///
     /// # Errors
