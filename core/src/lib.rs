@@ -47,6 +47,7 @@ pub mod caps;
 pub mod chunks;
 #[cfg(feature = "compare")]
 pub mod compare;
+pub mod counters;
 mod extent;
 mod fault;
 pub mod link;
@@ -76,6 +77,7 @@ pub mod upload;
 pub mod wait;
 
 pub use applier::{Applier, Quota};
+pub use counters::Counters;
 pub use fault::{Fault, FaultCode};
 pub use local::Local;
 pub use outlet::Outlet;

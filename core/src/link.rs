@@ -5,9 +5,9 @@
 //! how the peer learns that something was published, and how one waits for it: that is [`Link`]. Nothing above
 //! it knows which kind of link it has.
 
-use core::fmt::Debug;
+use core::{cell::Cell, fmt::Debug};
 
-use runahead_rings::{Doorbell, Ringer, WaitError, Waiter};
+use runahead_rings::{Bell, Doorbell, Ringer, WaitError, Waiter};
 
 use crate::fault::Fault;
 
@@ -45,6 +45,17 @@ impl<T> Look<T> {
     }
 }
 
+/// What the sleeping and waking of one end has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Sleeps.
+    pub sleeps: u64,
+    /// Nanoseconds asleep; 0 where there is no clock.
+    pub nanoseconds: u64,
+    /// Times that the sleeping peer was woken.
+    pub wakes: u64,
+}
+
 /// One role's end of the way to its peer.
 pub trait Link: Debug {
     /// Something was published.
@@ -61,6 +72,55 @@ pub trait Link: Debug {
         patience: Patience,
         ready: impl FnMut() -> Result<Look<T>, Fault>,
     ) -> Result<T, Fault>;
+
+    /// What this end's sleeping has come to; zeros on a link that does not count.
+    fn tally(&self) -> Tally {
+        Tally::default()
+    }
+}
+
+/// A doorbell whose use is counted, and timed if there is a clock. It costs nothing while nobody sleeps.
+#[derive(Debug)]
+pub struct Counted<D> {
+    door: D,
+    tally: Cell<Tally>,
+    /// Nanoseconds.
+    clock: Option<fn() -> u64>,
+}
+
+impl<D> Counted<D> {
+    /// A doorbell that nobody has used; sleeps are timed by a clock in nanoseconds.
+    pub const fn new(door: D, clock: Option<fn() -> u64>) -> Self {
+        Self { door, tally: Cell::new(Tally { sleeps: 0, nanoseconds: 0, wakes: 0 }), clock }
+    }
+
+    /// What its use has come to.
+    pub const fn tally(&self) -> Tally {
+        self.tally.get()
+    }
+}
+
+impl<D: Doorbell> Doorbell for Counted<D> {
+    fn sleep(&self, bell: Bell<'_>, seen: u32) {
+        let start = self.clock.map(|clock| clock());
+        self.door.sleep(bell, seen);
+        let mut tally = self.tally.get();
+        tally.sleeps += 1;
+        if let (Some(clock), Some(start)) = (self.clock, start) {
+            tally.nanoseconds += clock().saturating_sub(start);
+        }
+        self.tally.set(tally);
+    }
+
+    fn wake(&self, bell: Bell<'_>) {
+        let tally = self.tally.get();
+        self.tally.set(Tally { wakes: tally.wakes + 1, ..tally });
+        self.door.wake(bell);
+    }
+
+    fn interrupt(&self, bell: Bell<'_>) {
+        self.door.interrupt(bell);
+    }
 }
 
 /// A link over shared memory: doorbells.
@@ -68,19 +128,26 @@ pub trait Link: Debug {
 pub struct Bells<'a, D: Doorbell + Debug> {
     ringer: Ringer<'a>,
     waiter: Waiter<'a>,
-    door: D,
+    door: Counted<D>,
     spins: u32,
 }
 
 impl<'a, D: Doorbell + Debug> Bells<'a, D> {
     /// A link that looks `spins` times before it sleeps.
     pub const fn new(ringer: Ringer<'a>, waiter: Waiter<'a>, door: D, spins: u32) -> Self {
-        Self { ringer, waiter, door, spins }
+        Self { ringer, waiter, door: Counted::new(door, None), spins }
+    }
+
+    /// The same, with sleeps timed by a clock in nanoseconds.
+    #[must_use]
+    pub fn timed(mut self, clock: Option<fn() -> u64>) -> Self {
+        self.door.clock = clock;
+        self
     }
 
     /// The doorbell.
     pub const fn door(&mut self) -> &mut D {
-        &mut self.door
+        &mut self.door.door
     }
 
     /// Closes this end: the peer's waits end once it has seen everything published before.
@@ -120,5 +187,9 @@ impl<D: Doorbell + Debug> Link for Bells<'_, D> {
             WaitError::Closed | WaitError::Dead => Fault::PeerGone,
             WaitError::Failed(fault) => fault,
         })
+    }
+
+    fn tally(&self) -> Tally {
+        self.door.tally()
     }
 }

@@ -22,8 +22,9 @@ use runahead_wire::{
 };
 
 use crate::{
+    counters::{Cause, Counters},
     fault::Fault,
-    link::{Link, Look, Patience, Rest},
+    link::{Link, Look, Patience, Rest, Tally},
     mutant::{Mutant, on},
     pace::{Distance, Pace},
     wait::{Facts, WaitState, barriered},
@@ -132,6 +133,8 @@ pub struct Recorder<'a, L: Link, E: Events<Error = Fault> + Debug> {
     presents: u64,
     /// Bytes published since the peer was told for certain.
     untold: u64,
+    /// What the rings do not count by themselves.
+    counters: Counters,
     /// Why the session is over.
     lost: Option<Fault>,
     pace: Pace,
@@ -147,7 +150,7 @@ const fn ends_batch(op: u16) -> bool {
 
 impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     /// A recorder over the rings of a new session.
-    pub const fn new(rings: Rings<'a>, link: L, events: E, mode: Mode) -> Self {
+    pub fn new(rings: Rings<'a>, link: L, events: E, mode: Mode) -> Self {
         let pace = Pace::new(Distance::USUAL, rings.commands.records());
         Self {
             rings,
@@ -156,6 +159,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
             mode,
             presents: 0,
             untold: 0,
+            counters: Counters::default(),
             lost: None,
             pace,
             defers: false,
@@ -197,6 +201,36 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         }
         self.dues.any = false;
         None
+    }
+
+    /// What was counted since the session began.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let (tally, commands, events) = (self.link.tally(), &self.rings.commands, &self.rings.events);
+        Counters {
+            records: commands.records(),
+            command_bytes: commands.position(),
+            command_laps: commands.position() / commands.capacity() as u64,
+            command_pads: commands.pads(),
+            stage_bytes: self.rings.stage.position(),
+            events: events.records(),
+            event_bytes: events.position(),
+            presents: self.presents,
+            sleeps: self.counters.sleeps + tally.sleeps,
+            wakeups: tally.wakes,
+            ..self.counters
+        }
+    }
+
+    /// Counts a wait that was not this recorder's own, with the microseconds that it slept if it did.
+    pub fn count_wait(&mut self, cause: Cause, slept: Option<u64>) {
+        self.counters.count(cause, slept);
+    }
+
+    /// Counts a wait for the server that a thread did without this recorder: how often it looked, and its sleeping.
+    pub fn count_waited(&mut self, cause: Cause, looks: u64, tally: Tally) {
+        self.counters.waited(cause, looks, Tally::default(), tally);
+        self.counters.sleeps += tally.sleeps;
     }
 
     /// How it records.
@@ -306,6 +340,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     /// after what ended the wait was published, so that what came with it is seen.
     fn wait<T>(
         &mut self,
+        cause: Cause,
         patience: Patience,
         mut ready: impl FnMut(&mut Rings<'a>) -> Result<Option<T>, Fault>,
     ) -> Result<T, RecordError> {
@@ -313,8 +348,10 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         if !on(Mutant::WaitUnpublished) {
             self.publish_batch(Rest::AtRest);
         }
-        let Self { rings, link, events, dues, .. } = self;
+        let Self { rings, link, events, dues, counters, .. } = self;
+        let (before, mut looks) = (link.tally(), 0);
         let waited = link.wait(patience, || {
+            looks += 1;
             if on(Mutant::EventsBeforeLook) {
                 let released = drain(&mut rings.events, events, dues)?;
                 return Ok(Look { found: ready(rings)?, released });
@@ -322,6 +359,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
             let found = ready(rings)?;
             Ok(Look { found, released: drain(&mut rings.events, events, dues)? })
         });
+        counters.waited(cause, looks, before, link.tally());
         waited.map_err(|fault| self.lose(fault))
     }
 
@@ -365,8 +403,18 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     /// # Errors
     /// [`RecordError::Lost`].
     pub fn wait_for(&mut self, mark: Watermark, value: u64, patience: Patience) -> Result<(), RecordError> {
+        self.reach(Cause::Watermark, mark, value, patience)
+    }
+
+    fn reach(
+        &mut self,
+        cause: Cause,
+        mark: Watermark,
+        value: u64,
+        patience: Patience,
+    ) -> Result<(), RecordError> {
         let most = self.most(mark);
-        self.wait(patience, |rings| {
+        self.wait(cause, patience, |rings| {
             let now = rings.marks.read(mark, most)?;
             Ok(runahead_rings::reached(now, value).then_some(()))
         })
@@ -400,7 +448,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     /// # Errors
     /// [`RecordError::Lost`], also when the server ended without the answer.
     pub fn wait_answer(&mut self, pending: &Pending, patience: Patience) -> Result<Answer, RecordError> {
-        self.wait(patience, |rings| Ok(rings.replies.poll(pending)?))
+        self.wait(Cause::Answer, patience, |rings| Ok(rings.replies.poll(pending)?))
     }
 
     /// Copies the bytes of an answer that has come, as many as `out` takes.
@@ -413,7 +461,14 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
     /// # Errors
     /// The [`Pending`] itself while the answer has not come: keep it and try again, wanted or not.
     pub fn release(&mut self, pending: Pending) -> Result<(), Pending> {
-        self.rings.replies.release(pending)
+        let size = match self.rings.replies.poll(&pending) {
+            Ok(Some(answer)) => u64::from(answer.size),
+            _ => 0,
+        };
+        self.rings.replies.release(pending)?;
+        self.counters.answers += 1;
+        self.counters.reply_bytes += size;
+        Ok(())
     }
 
     /// Stage memory of `size` bytes, written by `fill`, to be named by the next record.
@@ -449,7 +504,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
             if !runahead_rings::reached(self.watermark(Watermark::Retired)?, oldest) {
                 // A server that holds work back retires nothing.
                 self.record(&rows::Flush { payload: &payload::Flush::default() })?;
-                self.wait_for(Watermark::Retired, oldest, Patience::Sleep)?;
+                self.reach(Cause::StageRoom, Watermark::Retired, oldest, Patience::Sleep)?;
             }
             let retired = self.rings.marks.last(Watermark::Retired);
             self.rings.stage.reclaim(retired);
@@ -467,7 +522,8 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
             Err(ReserveError::TooLarge { max }) => Err(RecordError::TooLarge { size, max }),
             Err(ReserveError::Fault(fault)) => Err(self.lose(fault.into())),
             Err(ReserveError::Full) => {
-                self.wait(Patience::Spin, |rings| Ok(rings.commands.has_room(size)?.then_some(())))?;
+                let has_room = |rings: &mut Rings<'a>| Ok(rings.commands.has_room(size)?.then_some(()));
+                self.wait(Cause::RingRoom, Patience::Spin, has_room)?;
                 match self.rings.commands.reserve(size).map(drop) {
                     Ok(()) => Ok(()),
                     Err(ReserveError::Fault(fault)) => Err(self.lose(fault.into())),
@@ -495,7 +551,7 @@ impl<'a, L: Link, E: Events<Error = Fault> + Debug> Recorder<'a, L, E> {
         let credit = self.mode.credit.max(1);
         let serial = self.presents + 1;
         if serial > credit {
-            self.wait_for(Watermark::PresentAck, serial - credit, Patience::Sleep)?;
+            self.reach(Cause::Credit, Watermark::PresentAck, serial - credit, Patience::Sleep)?;
         }
         self.presents = serial;
         Ok(())

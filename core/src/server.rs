@@ -7,12 +7,16 @@ use runahead_rings::{
     server::Rings,
 };
 use runahead_wire::{
-    BlobRef, Bulk, DispatchError, Refusal, ReplySpace, Row, SharedBytes, Sink, Stage, event, pipe,
+    BlobRef, Bulk, DispatchError, Refusal, ReplySpace, Row, SharedBytes, Sink, Stage,
+    event::{self, Events},
+    payload::CapsChanged,
+    pipe,
 };
 
 use crate::{
     applier::Applier,
     backend::Backend,
+    counters::{Cause, Counters},
     fault::Fault,
     link::{Link, Look, Patience, Rest},
     mutant::{Mutant, on},
@@ -31,6 +35,8 @@ pub struct Outbox<'a, L: Link> {
     link: L,
     /// Whether something was written that the client may be waiting for.
     news: bool,
+    /// What the rings do not count by themselves.
+    counters: Counters,
 }
 
 /// The way back to a client over rings.
@@ -51,9 +57,33 @@ impl<L: Link> Outbox<'_, L> {
     fn make_room(&mut self, size: usize) -> Result<(), Fault> {
         self.events.publish();
         self.link.published(Rest::AtRest);
-        let Self { events, link, .. } = self;
-        link.wait(Patience::Sleep, || Ok(Look::of(events.has_room(size)?.then_some(()))))
+        let Self { events, link, counters, .. } = self;
+        counted(link, counters, Cause::EventRoom, Patience::Sleep, || {
+            Ok(Look::of(events.has_room(size)?.then_some(())))
+        })
     }
+
+    fn count_answer(&mut self, size: usize) {
+        self.counters.answers += 1;
+        self.counters.reply_bytes += size as u64;
+    }
+}
+
+/// Waits, and counts it.
+fn counted<L: Link, T>(
+    link: &mut L,
+    counters: &mut Counters,
+    cause: Cause,
+    patience: Patience,
+    mut ready: impl FnMut() -> Result<Look<T>, Fault>,
+) -> Result<T, Fault> {
+    let (before, mut looks) = (link.tally(), 0);
+    let ended = link.wait(patience, || {
+        looks += 1;
+        ready()
+    });
+    counters.waited(cause, looks, before, link.tally());
+    ended
 }
 
 impl<L: Link> Sink for Outbox<'_, L> {
@@ -124,11 +154,13 @@ impl<L: Link> Outlet for RingOutlet<'_, L> {
         fill: impl FnOnce(&mut [u8]) -> bool,
     ) -> Result<(), Fault> {
         self.0.before_answer();
+        self.0.count_answer(size);
         answer_with(&mut self.0.replies, space, size, fill)
     }
 
     fn answer(&mut self, space: ReplySpace, status: Status, bytes: &[u8]) -> Result<(), Fault> {
         self.0.before_answer();
+        self.0.count_answer(bytes.len());
         answer(&mut self.0.replies, space, status, bytes)
     }
 
@@ -170,7 +202,8 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
         link: L,
         applier: impl FnOnce(RingOutlet<'a, L>) -> Applier<B, S, RingOutlet<'a, L>>,
     ) -> Self {
-        let outbox = Outbox { events: rings.events, replies: rings.replies, link, news: false };
+        let (events, replies, counters) = (rings.events, rings.replies, Counters::default());
+        let outbox = Outbox { events, replies, link, news: false, counters };
         Self {
             commands: rings.commands,
             stage: StageView(rings.stage),
@@ -189,6 +222,37 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
     #[must_use]
     pub const fn events_sent(&self) -> u64 {
         self.applier.outlet().0.events.records()
+    }
+
+    /// What was counted since the session began.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let outbox = &self.applier.outlet().0;
+        let (tally, commands) = (outbox.link.tally(), &self.commands);
+        Counters {
+            records: self.applier.ordinal(),
+            command_bytes: commands.position(),
+            command_laps: commands.position() / commands.capacity() as u64,
+            command_pads: commands.pads(),
+            stage_bytes: self.stage.0.position(),
+            events: outbox.events.records(),
+            event_bytes: outbox.events.position(),
+            presents: self.presented,
+            sleeps: tally.sleeps,
+            wakeups: tally.wakes,
+            ..outbox.counters
+        }
+    }
+
+    /// Tells the client that the caps have a new generation, which it can fetch from here on.
+    ///
+    /// # Errors
+    /// [`Fault::PeerGone`].
+    pub fn caps_changed(&mut self, generation: u64) -> Result<(), Fault> {
+        // No record caused it.
+        let event = CapsChanged { generation, ..CapsChanged::default() };
+        self.applier.outlet_mut().caps_changed(&event)?;
+        self.publish(Rest::AtRest)
     }
 
     /// The link.
@@ -255,8 +319,10 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
     /// [`Fault::PeerGone`] once everything that the client published was applied.
     pub fn wait(&mut self, patience: Patience, mut else_if: impl FnMut() -> bool) -> Result<(), Fault> {
         let commands = &mut self.commands;
-        let link = &mut self.applier.outlet_mut().0.link;
-        link.wait(patience, || Ok(Look::of((commands.poll()? || else_if()).then_some(()))))
+        let Outbox { link, counters, .. } = &mut self.applier.outlet_mut().0;
+        counted(link, counters, Cause::Work, patience, || {
+            Ok(Look::of((commands.poll()? || else_if()).then_some(())))
+        })
     }
 
     /// Ends the session: owed answers become errors, twins are released, and the backend comes back.

@@ -17,21 +17,37 @@
 //! - **Threads.** One thread at a time uses a [`Client`]; a [`SharedClient`] is for any number of threads.
 //! - **Caps.** The first real ones decide whether a client runs ahead. Later ones are fetched when an event tells of
 //!   them, and only take away.
+//! - **Diagnostics.** Lines of the server's log reach the client's [`Sink`] whenever the client reads its control socket:
+//!   with a request, at its end, and when [`Client::attend`] is called. Counters of both roles are the client's to ask
+//!   for at any time, the server's through a page in shared memory ([`Client::statistics`]).
 
 mod client;
+mod live;
+mod log;
 mod memory;
 mod native;
 mod server;
 mod shared;
+mod statistics;
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 use runahead_rings::{Bell, Doorbell};
 
-pub use client::{Client, Config, OpenError, RequestError, Wanted};
+pub use client::{Client, Config, Diagnostics, OpenError, RequestError, Wanted};
+pub use live::LiveError;
+pub use log::{Log, Sink};
 pub use native::{Busy, Native};
-pub use server::{ServeError, serve};
+pub use server::{ServeError, serve, serve_logging};
 pub use shared::SharedClient;
+pub use statistics::{Counting, Statistics};
 
-use crate::doorbell::FutexDoorbell;
+use crate::doorbell::{EventFdDoorbell, FutexDoorbell};
 
 /// Where records are applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -60,37 +76,78 @@ impl Topology {
     }
 }
 
-/// The doorbell of a session.
-#[derive(Clone, Copy, Debug)]
+/// The doorbell of a session, as one side has it. Copies sleep and ring by the same.
+#[derive(Clone, Debug)]
 pub struct Door {
-    futex: FutexDoorbell,
+    way: Way,
     /// Nanoseconds that one sleep lasts at most; 0 for no limit. A sleep may end at any time without a cause, so
     /// whoever needs to look at something else in between sets this.
     limit: u64,
 }
 
+#[derive(Clone, Debug)]
+enum Way {
+    Futex(FutexDoorbell),
+    EventFd(Arc<EventFdDoorbell>),
+}
+
 impl Door {
+    /// By the bell word itself.
     const fn new() -> Self {
-        Self { futex: FutexDoorbell, limit: 0 }
+        Self { way: Way::Futex(FutexDoorbell), limit: 0 }
+    }
+
+    /// By two eventfds: what this side sleeps on and what it rings.
+    fn by_eventfds(ours: OwnedFd, theirs: OwnedFd) -> Self {
+        Self { way: Way::EventFd(Arc::new(EventFdDoorbell::new(ours, theirs))), limit: 0 }
+    }
+
+    /// As the server's terms and its descriptors behind those of the segments say.
+    fn of_client(descriptors: &[OwnedFd]) -> io::Result<Self> {
+        let own = |one: &OwnedFd| EventFdDoorbell::adopt(one.as_fd().try_clone_to_owned()?);
+        match descriptors {
+            [ours, theirs, ..] => Ok(Self::by_eventfds(own(ours)?, own(theirs)?)),
+            _ => Ok(Self::new()),
+        }
+    }
+
+    /// Frees a thread of this side whose ring the peer made block. Nothing else of a peer that is gone can hold one up.
+    fn peer_is_gone(&self) {
+        match &self.way {
+            Way::Futex(_) => {}
+            Way::EventFd(door) => door.peer_is_gone(),
+        }
     }
 }
 
 impl Doorbell for Door {
     fn sleep(&self, bell: Bell<'_>, seen: u32) {
-        if self.limit == 0 {
-            self.futex.sleep(bell, seen);
-        } else {
-            self.futex.sleep_for(bell, seen, self.limit);
+        match (&self.way, self.limit) {
+            (Way::Futex(door), 0) => door.sleep(bell, seen),
+            (Way::Futex(door), limit) => door.sleep_for(bell, seen, limit),
+            (Way::EventFd(door), limit) => door.sleep_for(bell, seen, (limit != 0).then_some(limit)),
         }
     }
 
     fn wake(&self, bell: Bell<'_>) {
-        self.futex.wake(bell);
+        match &self.way {
+            Way::Futex(door) => door.wake(bell),
+            Way::EventFd(door) => door.wake(bell),
+        }
     }
 
     fn interrupt(&self, bell: Bell<'_>) {
-        self.futex.interrupt(bell);
+        match &self.way {
+            Way::Futex(door) => door.interrupt(bell),
+            Way::EventFd(door) => door.interrupt(bell),
+        }
     }
+}
+
+/// Nanoseconds since some instant.
+fn clock() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Looks before a sleep, where the peer answers within microseconds. None on a single processor: the peer would

@@ -16,8 +16,11 @@ use std::{
 };
 
 use crate::{
-    control::handshake::{CEILING, MAX_CREDIT, MIN_RING},
-    session::{Config, Topology},
+    control::{
+        handshake::{CEILING, MAX_CREDIT, MIN_RING},
+        message::{Doorbell, LogLevel},
+    },
+    session::{Config, Counting, Topology},
 };
 
 /// How the name of every variable begins.
@@ -96,6 +99,49 @@ pub const VARIABLES: &[Variable] = &[
         what: "size of the ring for bulk data (textures, buffers, shaders) in KiB",
         set: |config, value| {
             config.wanted.0.sizes.stage = ring(value, CEILING.stage)?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "RUNAHEAD_DOORBELL",
+        allowed: "futex or eventfd",
+        default: "futex",
+        what: "how client and server wake each other: by the memory that they share, or by two file descriptors",
+        set: |config, value| {
+            config.wanted.0.doorbell = match value.to_str()? {
+                "futex" => Doorbell::Futex,
+                "eventfd" => Doorbell::EventFd,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Variable {
+        name: "RUNAHEAD_LOG",
+        allowed: "error, warning, info, debug or off",
+        default: "warning",
+        what: "what client and server say on standard error: lines as grave as this, and graver ones",
+        set: |config, value| {
+            config.diagnostics.log = match value.to_str()? {
+                "off" => None,
+                name => Some(*LogLevel::ALL.iter().find(|level| level.name() == name)?),
+            };
+            Some(())
+        },
+    },
+    Variable {
+        name: "RUNAHEAD_STATS",
+        allowed: "0, 1 or the path of a file (with a slash in it)",
+        default: "0",
+        what: "1: when the session ends, what both sides counted goes to standard error as a table; a file: it is \
+               appended as JSON, a line for each side",
+        set: |config, value| {
+            config.diagnostics.counting = match value.as_bytes() {
+                b"0" => Counting::Off,
+                b"1" => Counting::Print,
+                path if path.contains(&b'/') => Counting::File(value.into()),
+                _ => return None,
+            };
             Some(())
         },
     },
@@ -215,6 +261,9 @@ mod tests {
             ("RUNAHEAD_CREDIT", "8"),
             ("RUNAHEAD_RING_KB", "64"),
             ("RUNAHEAD_STAGE_KB", "256"),
+            ("RUNAHEAD_DOORBELL", "eventfd"),
+            ("RUNAHEAD_LOG", "debug"),
+            ("RUNAHEAD_STATS", "/x/statistics"),
             ("RUNAHEAD_SERVER", "/x/server"),
             ("PATH", "/bin"),
             ("MY_RUNAHEAD_NOTE", "not ours"),
@@ -225,6 +274,9 @@ mod tests {
         assert_eq!(config.wanted.0.credit, 8);
         assert_eq!(config.wanted.0.sizes.commands, 64 << 10);
         assert_eq!(config.wanted.0.sizes.stage, 256 << 10);
+        assert_eq!(config.wanted.0.doorbell, Doorbell::EventFd);
+        assert_eq!(config.diagnostics.log, Some(LogLevel::Debug));
+        assert_eq!(config.diagnostics.counting, Counting::File("/x/statistics".into()));
         assert_eq!(config.server, Some("/x/server".into()));
         let set = all.iter().filter(|(name, _)| name.starts_with(PREFIX)).count();
         assert_eq!(set, VARIABLES.len(), "a variable is not in this test");
@@ -248,6 +300,11 @@ mod tests {
         let terms = config.wanted.0;
         assert_eq!((terms.run_ahead, terms.credit), (USUAL.run_ahead, USUAL.credit));
         assert_eq!((terms.sizes.commands, terms.sizes.stage), (USUAL.sizes.commands, USUAL.sizes.stage));
+        assert_eq!(terms.doorbell, USUAL.doorbell);
+        let usual = Config::default().diagnostics;
+        assert_eq!((config.diagnostics.log, config.diagnostics.counting), (usual.log, usual.counting));
+        assert_eq!(with("RUNAHEAD_LOG", "off").unwrap().diagnostics.log, None);
+        assert_eq!(with("RUNAHEAD_STATS", "1").unwrap().diagnostics.counting, Counting::Print);
     }
 
     #[test]
@@ -268,6 +325,8 @@ mod tests {
         let names: Vec<&str> = Topology::ALL.iter().map(|topology| topology.name()).collect();
         let (last, others) = names.split_last().unwrap();
         assert_eq!(allowed("RUNAHEAD_TOPOLOGY"), format!("{} or {last}", others.join(", ")));
+        let levels = LogLevel::ALL.map(LogLevel::name).join(", ");
+        assert_eq!(allowed("RUNAHEAD_LOG"), format!("{levels} or off"));
     }
 
     #[test]
@@ -281,6 +340,9 @@ mod tests {
                 &["", "0", "2", "5", "64k", "131072", "18446744073709551615", "18014398509481984"],
             ),
             ("RUNAHEAD_STAGE_KB", &["", "0", "2", "6", "0x40", "2097152"]),
+            ("RUNAHEAD_DOORBELL", &["", "Futex", "socket"]),
+            ("RUNAHEAD_LOG", &["", "Error", "fatal", "0"]),
+            ("RUNAHEAD_STATS", &["", "2", "yes", "file"]),
             ("RUNAHEAD_SERVER", &[""]),
         ] {
             for value in values {

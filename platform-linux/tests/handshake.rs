@@ -38,7 +38,7 @@ fn hello() -> Hello {
         build: "0.1.0+a".into(),
         pid: 99,
         wanted: Terms { run_ahead: true, ..Terms::default() },
-        token: Token::default(),
+        ..Hello::default()
     }
 }
 

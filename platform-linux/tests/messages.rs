@@ -15,6 +15,7 @@ fn hello() -> Hello {
             doorbell: Doorbell::EventFd,
         },
         token: Token::new(vec![7; 16]),
+        ..Hello::default()
     }
 }
 

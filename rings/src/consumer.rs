@@ -44,6 +44,7 @@ struct Tap<'a> {
     /// Position of offset 0 in this lap: what is read ends at `lap + at`.
     lap: u64,
     released: u64,
+    pads: u64,
     /// The last head seen; the true one is at or past it.
     head: u64,
     step: usize,
@@ -79,6 +80,7 @@ impl<'a> Tap<'a> {
             records: 0,
             lap: tail.wrapping_sub(at as u64),
             released: tail,
+            pads: 0,
             head: tail,
             step,
             #[cfg(runahead_loom)]
@@ -227,6 +229,7 @@ impl<'a> Tap<'a> {
         }
         self.at += size;
         self.left = 0;
+        self.pads += 1;
         Ok(())
     }
 }
@@ -238,6 +241,24 @@ macro_rules! shared_methods {
         #[must_use]
         pub const fn records(&self) -> u64 {
             self.tap.records
+        }
+
+        /// Position behind the record returned last: its bytes since the ring began, pads included.
+        #[must_use]
+        pub const fn position(&self) -> u64 {
+            self.tap.tail()
+        }
+
+        /// Bytes of the ring.
+        #[must_use]
+        pub const fn capacity(&self) -> usize {
+            self.tap.region.len()
+        }
+
+        /// Pads that this half stepped over.
+        #[must_use]
+        pub const fn pads(&self) -> u64 {
+            self.tap.pads
         }
 
         /// Whether a record may be there: the condition to wait for after [`Self::next`] found none. (A pad

@@ -64,6 +64,7 @@ pub struct Producer<'a> {
     /// Position of offset 0 in this lap: what is committed ends at `lap + at`.
     lap: u64,
     published: u64,
+    pads: u64,
     /// The last tail seen; the true one is at or past it.
     tail: u64,
     line: &'a HeadLine,
@@ -97,6 +98,7 @@ impl<'a> Producer<'a> {
             records,
             lap: head.wrapping_sub(at as u64),
             published: head,
+            pads: 0,
             tail: head,
             line,
             peer,
@@ -121,6 +123,24 @@ impl<'a> Producer<'a> {
     #[inline(always)]
     const fn head(&self) -> u64 {
         self.lap.wrapping_add(self.at as u64)
+    }
+
+    /// Position behind what is committed: its bytes since the ring began, pads included.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.head()
+    }
+
+    /// Bytes of the ring.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        self.region.len()
+    }
+
+    /// Pads written by this half.
+    #[must_use]
+    pub const fn pads(&self) -> u64 {
+        self.pads
     }
 
     /// Bytes committed and not yet published, pads included.
@@ -195,6 +215,7 @@ impl<'a> Producer<'a> {
             Place::Here { left } => self.left = left.min(self.max),
             Place::AtStart { pad, left } => {
                 if pad != 0 {
+                    self.pads += 1;
                     self.write_pad(pad);
                 }
                 self.lap = self.lap.wrapping_add(self.region.len() as u64);

@@ -62,6 +62,11 @@ impl<'a, const N: usize> SeqWriter<'a, N> {
 
     /// Replaces all words.
     pub fn write(&mut self, words: &[u64; N]) {
+        self.write_first(words);
+    }
+
+    /// Replaces the first words, as many as there are and the page takes; the rest stay.
+    pub fn write_first(&mut self, words: &[u64]) {
         if !on(Mutant::SeqNoOddMark) {
             self.page.sequence.store(self.sequence.wrapping_add(1), Ordering::Relaxed);
         }
@@ -96,6 +101,14 @@ impl<'a, const N: usize> SeqReader<'a, N> {
     /// # Errors
     /// [`Torn`] after that many tries; `out` then holds nothing of use.
     pub fn read(&self, out: &mut [u64; N], tries: u32) -> Result<u64, Torn> {
+        self.read_first(out, tries)
+    }
+
+    /// The same of the first words, as many as `out` takes.
+    ///
+    /// # Errors
+    /// As [`SeqReader::read`].
+    pub fn read_first(&self, out: &mut [u64], tries: u32) -> Result<u64, Torn> {
         for _ in 0..tries {
             let before = acquire64(&self.page.sequence);
             if before.is_multiple_of(2) {

@@ -109,6 +109,12 @@ impl<'a> StageWriter<'a> {
         self.region.len()
     }
 
+    /// Position behind what is allocated: its bytes since the stage began, skipped runs included.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.head
+    }
+
     /// Bytes not free, skipped runs included.
     #[must_use]
     pub const fn in_use(&self) -> u64 {
@@ -251,6 +257,12 @@ pub struct StageReader<'a> {
 impl<'a> StageReader<'a> {
     pub(crate) fn new(region: Region<'a>, peer: &'a HeadLine, head: u64) -> Self {
         Self { region, peer, mask: region.len() as u64 - 1, head }
+    }
+
+    /// Position that the client had written up to, when this half last looked.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.head
     }
 
     /// Reads how far the client wrote. Once per batch, after a record of it was seen.

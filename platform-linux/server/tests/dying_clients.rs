@@ -75,6 +75,7 @@ fn open() -> (Client<Null, Deaf>, u32) {
         server: Some(PROGRAM.into()),
         arguments: vec![],
         wanted: Wanted(Terms { sizes, credit: 0, run_ahead: true, doorbell: Doorbell::Futex }),
+        ..Config::default()
     };
     let mut client =
         Client::open(&config, BackendKind::Null, || Ok(Null::default()), Deaf).expect("a session");

@@ -91,6 +91,7 @@ fn config(topology: Topology, wanted: Terms, backend: &str) -> Config {
         server: Some(PROGRAM.into()),
         arguments: vec!["--backend".into(), backend.into()],
         wanted: Wanted(wanted),
+        ..Config::default()
     }
 }
 

@@ -184,6 +184,12 @@ impl<O: Message, I: Message> Channel<O, I> {
         if self.outbox.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT }
     }
 
+    /// Bytes in the outbox.
+    #[must_use]
+    pub const fn queued(&self) -> usize {
+        self.queued
+    }
+
     /// Puts a message into the outbox. It owns its descriptors from here on.
     ///
     /// # Errors
@@ -231,6 +237,19 @@ impl<O: Message, I: Message> Channel<O, I> {
         Ok(true)
     }
 
+    /// Sends what waits in the outbox, blocking until the socket took all of it.
+    ///
+    /// # Errors
+    /// As [`Channel::flush`]; [`ChannelError::Stopped`], [`ChannelError::TimedOut`].
+    pub fn finish(&mut self, until: &Until<'_>) -> Result<(), ChannelError> {
+        while !self.flush()? {
+            if let Some(death) = self.wait(PollFlags::OUT, until)? {
+                return Err(ChannelError::Gone(death));
+            }
+        }
+        Ok(())
+    }
+
     /// Sends a message, blocking until the socket took all of it.
     ///
     /// # Errors
@@ -243,12 +262,7 @@ impl<O: Message, I: Message> Channel<O, I> {
         until: &Until<'_>,
     ) -> Result<(), ChannelError> {
         self.post(message, descriptors)?;
-        while !self.flush()? {
-            if let Some(death) = self.wait(PollFlags::OUT, until)? {
-                return Err(ChannelError::Gone(death));
-            }
-        }
-        Ok(())
+        self.finish(until)
     }
 
     /// The next message, if all of it arrived.

@@ -31,7 +31,7 @@ pub use session::{
 use super::{Corruption, check, refuse::Refuse};
 
 /// Revision of the control plane's messages.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// What two peers must agree on before they exchange a record: both catalogues, the layouts in blobs, and
 /// [`PROTOCOL`].

@@ -11,23 +11,23 @@ use std::{
 };
 
 use runahead_core::{
-    AnySession, Applier, Due, Fault, Local, Mode, Quota, RecordError, Recorder, Session,
-    caps::{CapsSnapshot, Update, UpdateError},
+    AnySession, Applier, Counters, Due, Fault, Local, Mode, Quota, RecordError, Recorder, Session,
+    caps::{CapsSnapshot, UpdateError},
+    counters::Cause,
     link::{Bells, Patience},
-    reply_space,
     wait::WaitState,
 };
-use runahead_rings::{Pending, ReplyClient, Status, Waiter, Watermark, client::Peek, split_replies};
+use runahead_rings::{ReplyClient, Waiter, Watermark, client::Peek, split_replies};
 use runahead_wire::{
     caps::CapsView,
     event::Events,
-    payload::CapsRequest,
     pipe::{Either, Encoder},
     values::BackendKind,
 };
 
 use super::{
-    Door, Native, Topology,
+    Counting, Door, LiveError, Native, Sink, Statistics, Topology, clock,
+    live::LiveReader,
     memory::{ClientHalves, ClientKeep, ClientSegments, MemoryError},
     server::{create_context, serve, surface_op},
     spins,
@@ -38,7 +38,7 @@ use crate::{
         channel::{self, ChannelError, ClientChannel, Until},
         handshake::{Identity, USUAL, check_welcome},
         message::{
-            Attach, Bye, CAPS_BYTES, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello,
+            Attach, Bye, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello, LogLevel,
             OperationError, OperationFailure, RequestNumbers, ServerMessage, SurfaceOp, SurfaceRequest,
             SurfaceState, Terms,
         },
@@ -70,6 +70,38 @@ pub struct Config {
     pub arguments: Vec<OsString>,
     /// What is wished of the server; 0 leaves a size or the credit to it.
     pub wanted: Wanted,
+    /// What is counted and said of the session.
+    pub diagnostics: Diagnostics,
+}
+
+/// What is counted and said of a session.
+#[derive(Clone, Debug)]
+pub struct Diagnostics {
+    /// Counters of both roles.
+    pub counting: Counting,
+    /// The least grave lines of the log that are wanted; `None` wants none.
+    pub log: Option<LogLevel>,
+    /// Who gets them.
+    pub sink: Sink,
+}
+
+impl Default for Diagnostics {
+    fn default() -> Self {
+        Self { counting: Counting::Off, log: Some(LogLevel::Warning), sink: Sink::default() }
+    }
+}
+
+impl Diagnostics {
+    pub(super) const fn counts(&self) -> bool {
+        !matches!(self.counting, Counting::Off)
+    }
+
+    /// Says something of this side's own.
+    pub(super) fn say(&self, level: LogLevel, text: &str) {
+        if self.log.is_some_and(|wanted| level <= wanted) {
+            self.sink.line(level, text);
+        }
+    }
 }
 
 /// Wishes of a client.
@@ -158,8 +190,12 @@ pub(super) struct Remote {
     watch: Watch,
     /// Waits for the server, or wakes whoever does, and looks at what it publishes, whoever has the recorder.
     pub(super) waiter: Waiter<'static>,
+    pub(super) door: Door,
     pub(super) peek: Peek<'static>,
-    /// What the recorder and these two work on.
+    pub(super) live: LiveReader,
+    /// Who gets lines of the server's log.
+    sink: Sink,
+    /// What the recorder and these work on.
     _keep: ClientKeep,
 }
 
@@ -176,6 +212,7 @@ pub struct Client<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
     pub(super) caps: CapsSnapshot<Heap>,
     topology: Topology,
     pub(super) reason: Option<String>,
+    pub(super) diagnostics: Diagnostics,
     /// Gets the backend of a server thread back.
     ended: Arc<OnceLock<B>>,
 }
@@ -204,12 +241,6 @@ impl Drop for Replies {
             drop(unsafe { Box::from_raw(memory.as_ptr()) });
         }
     }
-}
-
-/// Nanoseconds since some instant.
-fn clock() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    u64::try_from(START.get_or_init(Instant::now).elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A client with no records yet: its pipe, and how to make the first one.
@@ -298,6 +329,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             caps,
             topology: Topology::Direct,
             reason: None,
+            diagnostics: config.diagnostics.clone(),
             ended: Arc::default(),
         })
     }
@@ -318,6 +350,8 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             build: identity.build.clone(),
             pid: std::process::id(),
             wanted: config.wanted.0,
+            statistics: config.diagnostics.counts(),
+            log: config.diagnostics.log,
             ..Hello::default()
         };
         channel.send(&ClientMessage::Hello(hello), Vec::new(), &until)?;
@@ -334,6 +368,8 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         let (sizes, descriptors) = segments.hand_out().map_err(MemoryError::Io)?;
         channel.send(&ClientMessage::Attach(Attach { segments: sizes }), descriptors, &until)?;
         let mut halves = ClientHalves::new(segments, &welcome.segments, &answer.descriptors)?;
+        let bells = answer.descriptors.get(welcome.segments.len()..).unwrap_or_default();
+        let door = Door::of_client(bells).map_err(MemoryError::Io)?;
         drop(answer.descriptors);
         // The server's first real caps: bring-up may wait.
         let mut caps = CapsSnapshot::new(welcome.terms.run_ahead);
@@ -344,7 +380,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
                     break;
                 }
                 ServerMessage::Fault(fault) => return Err(OpenError::Server(fault.text)),
-                ServerMessage::Log(_) => {}
+                ServerMessage::Log(line) => config.diagnostics.sink.server_line(&line),
                 other => return Err(unexpected(&other).into()),
             }
         }
@@ -360,18 +396,30 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             },
         };
         let memory = halves.keep.memory();
+        let (bell, own_door) = (door.clone(), door.clone());
         let watch = Watch::spawn(sources, move |_: peer::Death| {
-            waiter.announce_death(&Door::new());
+            waiter.announce_death(&bell);
             // What the waiter lies in.
             drop(memory);
         })
         .map_err(ChannelError::Io)?;
         let waits = WaitState::new(caps.bits(), caps.runs_ahead());
         let mode = Mode { waits, credit: u64::from(welcome.terms.credit) };
-        let link = Bells::new(ringer, waiter, Door::new(), spins());
+        let link =
+            Bells::new(ringer, waiter, door, spins()).timed(config.diagnostics.counts().then_some(clock));
         let recorder = Recorder::new(rings, link, events, mode);
-        let numbers = RequestNumbers::new();
-        let remote = Remote { channel, numbers, process, watch, waiter, peek, _keep: halves.keep };
+        let remote = Remote {
+            channel,
+            numbers: RequestNumbers::new(),
+            process,
+            watch,
+            waiter,
+            door: own_door,
+            peek,
+            live: halves.live,
+            sink: config.diagnostics.sink.clone(),
+            _keep: halves.keep,
+        };
         Ok(Self {
             pipe: Some(Either::Second(Encoder(recorder))),
             remote: Some(remote),
@@ -379,6 +427,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             caps,
             topology: config.topology,
             reason: None,
+            diagnostics: config.diagnostics.clone(),
             ended,
         })
     }
@@ -413,7 +462,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         match &mut self.pipe {
             Some(pipe) => {
                 if pipe.is_due() {
-                    see_to(pipe, &mut self.caps);
+                    see_to(pipe, &mut self.caps, self.remote.as_ref().map(|remote| remote.live));
                 }
                 pipe
             }
@@ -439,6 +488,35 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         match &self.remote {
             Some(remote) => remote.process.as_ref(),
             None => None,
+        }
+    }
+
+    /// What this side has counted. Where the caller applies itself that is its records.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.pipe.as_ref().map(counters).unwrap_or_default()
+    }
+
+    /// What the server has counted, as it last published it: when it last ran out of work, or a few batches ago. It is
+    /// read from shared memory; the server does not notice.
+    ///
+    /// # Errors
+    /// [`LiveError`]: among them that the session was opened with [`Counting::Off`].
+    pub fn server_counters(&self) -> Result<Counters, LiveError> {
+        self.remote.as_ref().ok_or(LiveError::NoServer)?.live.counters()
+    }
+
+    /// What both sides have counted.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        Statistics { topology: self.topology, client: self.counters(), server: self.server_counters() }
+    }
+
+    /// Takes what the server has said over the control socket, without waiting: lines of its log go to the
+    /// [`Sink`]. One system call; for now and then, such as once a frame.
+    pub fn attend(&mut self) {
+        if let Some(remote) = &mut self.remote {
+            remote.attend();
         }
     }
 
@@ -520,7 +598,10 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         recorder.publish();
         let number = remote.numbers.mint();
         let message = message(number, recorder.recorded());
-        match remote.ask(number, &message, || _ = recorder.poll_events()) {
+        let start = self.diagnostics.counts().then(clock);
+        let asked = remote.ask(number, &message, || _ = recorder.poll_events());
+        recorder.count_wait(Cause::Control, start.map(|start| (clock() - start) / 1000));
+        match asked {
             Ok((answer, events)) => {
                 if recorder.poll_events().is_err() {
                     return Err(RequestError::Lost(self.reason().unwrap_or_default()));
@@ -536,12 +617,20 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
 
     fn lose(&mut self, error: &dyn fmt::Display) -> RequestError {
         let reason = error.to_string();
-        let reason = self.reason.get_or_insert(reason).clone();
+        let reason = self.end_for(reason);
         if let Some(remote) = &self.remote {
             // Nothing of this server's is waited for any more.
-            remote.waiter.announce_death(&Door::new());
+            remote.waiter.announce_death(&remote.door);
         }
         RequestError::Lost(reason)
+    }
+
+    /// Takes the reason for the session's end, if it is the first, and says it.
+    fn end_for(&mut self, reason: String) -> String {
+        if self.reason.is_none() {
+            self.diagnostics.say(LogLevel::Error, &format!("the session is lost: {reason}"));
+        }
+        self.reason.get_or_insert(reason).clone()
     }
 
     /// Why the session is over, if it is: what the server said of it, or how it went.
@@ -555,7 +644,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
                 (Fault::PeerGone, Some(remote)) => remote.last_words(),
                 _ => None,
             };
-            self.reason = Some(last.unwrap_or_else(|| fault.to_string()));
+            self.end_for(last.unwrap_or_else(|| fault.to_string()));
         }
         self.reason.clone()
     }
@@ -570,6 +659,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         if let Some(mut remote) = self.remote.take() {
             let recorded = self.pipe.as_ref().map_or(0, Session::recorded);
             if reason.is_some() {
+                self.deliver(remote.live.counters());
                 // The halves go before the memory that they work on.
                 self.pipe = None;
                 return remote.abandon();
@@ -580,7 +670,11 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
                     let _ = pipe.poll_events();
                 }
             });
-            self.reason = farewell.err();
+            if let Err(text) = farewell {
+                self.end_for(text);
+            }
+            self.deliver(remote.live.counters());
+            // The halves go before the memory that they work on.
             self.pipe = None;
             drop(remote);
         } else if let Some(Either::First(applier)) = self.pipe.take() {
@@ -589,6 +683,24 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
                 (Err(fault), _) => self.reason = Some(fault.to_string()),
             }
         }
+    }
+
+    /// Gives the counters to whom they are for, at the end.
+    fn deliver(&self, server: Result<Counters, LiveError>) {
+        let counts = Statistics { topology: self.topology, client: self.counters(), server };
+        if let Err(error) = counts.deliver(&self.diagnostics.counting) {
+            self.diagnostics.say(LogLevel::Error, &format!("the statistics are not written: {error}"));
+        }
+    }
+}
+
+/// What a client's pipe has counted.
+pub(super) fn counters<B: Native, E: Events<Error = Fault> + fmt::Debug>(
+    pipe: &ClientPipe<B, E>,
+) -> Counters {
+    match pipe {
+        Either::Second(Encoder(recorder)) => recorder.counters(),
+        pipe => Counters { records: pipe.recorded(), ..Counters::default() },
     }
 }
 
@@ -606,48 +718,32 @@ pub(super) fn own_caps<B: Native>(backend: &B, caps: &mut CapsSnapshot<Heap>) ->
 
 /// Sees to what a session asks of its only owner.
 #[cold]
-fn see_to(pipe: &mut impl Session, caps: &mut CapsSnapshot<Heap>) {
+fn see_to(pipe: &mut impl Session, caps: &mut CapsSnapshot<Heap>, live: Option<LiveReader>) {
     while let Some(due) = pipe.take_due() {
         match due {
             // Whoever draws hears of it from the next call.
             Due::Lost(_) => {}
             Due::Retired(ordinal) => _ = pipe.wait_for(Watermark::Retired, ordinal, Patience::Sleep),
             Due::Caps => {
-                let Ok(asked) = ask_caps(pipe, caps.generation()) else { continue };
-                if pipe.wait_answer(&asked, Patience::Spin).is_ok() {
-                    let taken = take_caps(pipe, caps, asked);
-                    debug_assert!(taken.is_ok() || pipe.lost().is_some(), "{taken:?}");
+                if let Some(live) = live {
+                    // A failure is the session's loss.
+                    let _ = take_caps(pipe, caps, live);
                 }
             }
         }
     }
 }
 
-/// Asks for caps other than those of a generation.
-pub(super) fn ask_caps(pipe: &mut impl Session, generation: u64) -> Result<Pending, RecordError> {
-    let asked = pipe.ask((CAPS_BYTES as u32).min(pipe.max_answer()))?;
-    pipe.get_caps(&CapsRequest { generation }, Some(reply_space(&asked)))?;
-    pipe.publish();
-    Ok(asked)
-}
-
-/// Goes on by the caps of an answer that has come. Caps that are none end the session.
+/// Goes on by the caps in the server's page, which it tells of behind having written them. One that has none there
+/// then ends the session.
 pub(super) fn take_caps(
     pipe: &mut impl Session,
     caps: &mut CapsSnapshot<Heap>,
-    asked: Pending,
+    live: LiveReader,
 ) -> Result<(), RecordError> {
-    let answer = pipe.answer(&asked)?;
-    let mut updated = Ok(Update::Unchanged);
-    // Declined: they are of the generation that is there.
-    if let Some(answer) = answer.filter(|answer| answer.status == Status::Ok) {
-        let mut blob = vec![0; answer.size as usize];
-        pipe.copy_answer(&asked, answer, &mut blob);
-        updated = caps.update(&blob);
-    }
-    // It came, or the session is lost.
-    let _ = pipe.release(asked);
-    match updated {
+    let nothing = Fault::Ring(runahead_rings::Fault::Mismatch { place: "LivePage", field: "Caps" });
+    let blob = live.caps().map_err(|_| pipe.lose(nothing))?;
+    match caps.update(&blob) {
         Ok(_) => {
             pipe.set_caps(caps.bits(), caps.runs_ahead());
             Ok(())
@@ -663,6 +759,13 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Drop for Client
     }
 }
 
+/// Takes what a server says unasked. Caps are read from its page instead, when the event comes that says so.
+fn hear(sink: &Sink, message: &ServerMessage) {
+    if let ServerMessage::Log(line) = message {
+        sink.server_line(line);
+    }
+}
+
 impl Remote {
     /// Sends a request; its answer, and how many events came before it. `drain` takes events meanwhile: a server with
     /// a full ring would not come to the request.
@@ -675,12 +778,13 @@ impl Remote {
         message: &ClientMessage,
         mut drain: impl FnMut(),
     ) -> Result<(ServerMessage, u64), String> {
-        let until = Until { process: self.process.as_ref().map(AsFd::as_fd), ..Until::default() };
-        self.channel.send(message, Vec::new(), &until).map_err(|error| error.to_string())?;
+        let Self { channel, process, sink, .. } = self;
+        let until = Until { process: process.as_ref().map(AsFd::as_fd), ..Until::default() };
+        channel.send(message, Vec::new(), &until).map_err(|error| error.to_string())?;
         loop {
             // Also while other messages keep coming.
             drain();
-            let answer = match self.channel.recv(&Until { deadline: Some(Instant::now() + DRAIN), ..until }) {
+            let answer = match channel.recv(&Until { deadline: Some(Instant::now() + DRAIN), ..until }) {
                 Ok(received) => received.message,
                 Err(ChannelError::TimedOut) => continue,
                 Err(error) => return Err(error.to_string()),
@@ -688,7 +792,10 @@ impl Remote {
             let (answered, events) = match &answer {
                 ServerMessage::Context(answer) => (answer.request, answer.events),
                 ServerMessage::Surface(answer) => (answer.request, answer.events),
-                ServerMessage::Log(_) | ServerMessage::Caps(_) => continue,
+                ServerMessage::Log(_) | ServerMessage::Caps(_) => {
+                    hear(sink, &answer);
+                    continue;
+                }
                 ServerMessage::Fault(fault) => return Err(fault.text.clone()),
                 other => return Err(unexpected(other).to_string()),
             };
@@ -709,6 +816,13 @@ impl Remote {
         self.process.as_ref()
     }
 
+    /// Takes what the server has said, without waiting.
+    pub(super) fn attend(&mut self) {
+        while let Ok(Some(received)) = self.channel.try_recv() {
+            hear(&self.sink, &received.message);
+        }
+    }
+
     /// What the server said last: the fault that ended the session.
     pub(super) fn last_words(&mut self) -> Option<String> {
         let until = Until { deadline: Some(Instant::now() + Duration::from_millis(200)), ..Until::default() };
@@ -716,6 +830,7 @@ impl Remote {
             if let ServerMessage::Fault(fault) = received.message {
                 return Some(fault.text);
             }
+            hear(&self.sink, &received.message);
         }
         None
     }
@@ -756,6 +871,7 @@ impl Remote {
                         if let ServerMessage::Fault(fault) = received.message {
                             return Ok(Some(fault.text));
                         }
+                        hear(&self.sink, &received.message);
                     }
                     Err(ChannelError::Gone(_)) => return Ok(None),
                     Err(error) => return Err(error),

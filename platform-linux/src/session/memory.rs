@@ -17,6 +17,7 @@ use runahead_rings::{
     server,
 };
 
+use super::live::{LiveReader, LiveWriter};
 use crate::{
     control::message::Sizes,
     segment::{Mapping, OwnedSegment, map_peer},
@@ -199,6 +200,8 @@ pub struct ClientHalves {
     pub peek: client::Peek<'static>,
     /// Rings the server; taken once.
     pub ringer: Option<Ringer<'static>>,
+    /// Reads what the server keeps for it.
+    pub live: LiveReader,
     /// What all of them work on.
     pub keep: ClientKeep,
 }
@@ -225,7 +228,9 @@ impl ClientHalves {
         let memory = Arc::new(ClientMemory { own, peer, alive: Liveness::new() });
         // SAFETY: the memory is kept in the result behind everything that borrows it, and an `Arc` does not move.
         let borrowed: &'static ClientMemory = unsafe { &*Arc::as_ptr(&memory) };
-        let [page, replies, events, _] = &borrowed.peer;
+        let [page, replies, events, live] = &borrowed.peer;
+        // SAFETY: mapped while the memory lives, which is kept in the result.
+        let live = unsafe { LiveReader::new(live) }?;
         // SAFETY: sealed, as long as the kernel says, and mapped while the memory lives.
         let server_page = unsafe { open::<ServerPage>(page.base(), page.len()) }?;
         let own_page = borrowed.own.page.mapping();
@@ -259,6 +264,7 @@ impl ClientHalves {
             waiter: client::waiter(client_page, server_page, &borrowed.alive),
             peek: client::peek(client_page, server_page, replies),
             ringer: Some(client::ringer(client_page, server_page)),
+            live,
             keep: ClientKeep { _event: event, _bookkeeping: bookkeeping, memory },
         })
     }
@@ -282,6 +288,8 @@ pub struct ServerHalves {
     pub waiter: Waiter<'static>,
     /// Rings the client; taken once.
     pub ringer: Option<Ringer<'static>>,
+    /// Writes what it keeps for the client; taken once.
+    pub live: Option<LiveWriter>,
     _record: Scratch,
     memory: Arc<ServerMemory>,
 }
@@ -307,6 +315,8 @@ impl ServerHalves {
         let replies = unsafe { region(borrowed.own.replies.mapping()) }?;
         // SAFETY: as above.
         let events = unsafe { region(borrowed.own.events.mapping()) }?;
+        // SAFETY: our own segment, mapped while the memory lives.
+        let live = unsafe { LiveWriter::new(borrowed.own.caps.mapping()) }?;
         let mut record = Scratch::new(max_record(commands.len()) / 8)?;
         // SAFETY: lent once, and kept behind the halves.
         let record_words = unsafe { record.lend() };
@@ -324,6 +334,7 @@ impl ServerHalves {
             rings: Some(rings),
             waiter: server::waiter(server_page, client_page, &borrowed.alive),
             ringer: Some(server::ringer(server_page, client_page)),
+            live: Some(live),
             _record: record,
             memory,
         })

@@ -27,7 +27,9 @@ use rustix::{
 };
 
 use super::{
-    Door, Native,
+    Door, Native, clock,
+    live::{self, LiveWriter},
+    log::Log,
     memory::{MemoryError, PAGE, ServerHalves, ServerMemory, ServerSegments},
     spins,
 };
@@ -37,12 +39,13 @@ use crate::{
         channel::{ChannelError, ServerChannel, Until},
         handshake::{CEILING, Identity, ServerTerms, USUAL, judge_first},
         message::{
-            CAPS_BYTES, CapsSnapshot, ClientMessage, ContextAnswer, CreateContext, DestroyContext, Doorbell,
-            FaultCode, OperationError, OperationFailure, RequestNumbers, ServerMessage, SessionFault,
+            CapsSnapshot, ClientMessage, ContextAnswer, CreateContext, DestroyContext, Doorbell, FaultCode,
+            Hello, LogLevel, OperationError, OperationFailure, RequestNumbers, ServerMessage, SessionFault,
             SurfaceAnswer, SurfaceOp, SurfaceRequest, Welcome,
         },
         refuse::{Refuse, RefuseCode},
     },
+    doorbell::EventFdDoorbell,
     peer, poll,
     signals::Blocked,
     storage::Heap,
@@ -55,6 +58,15 @@ const OWED: Duration = Duration::from_millis(1);
 
 /// Requests that wait for their record at most. A client waits for the answer of each, so that more are an attack.
 const REQUESTS: usize = 256;
+
+/// Bytes of log lines that may wait for the socket, so that there is always room for answers.
+const LOG_OUTBOX: usize = 64 << 10;
+
+/// How long the last words of a server wait for a client to read them.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Batches after which counters are published though there is no end of the work.
+const COUNTED: u32 = 16;
 
 /// How long a request waits until the apply thread is nudged again.
 const NUDGE: Duration = Duration::from_millis(1);
@@ -131,8 +143,9 @@ struct Desk {
     /// Set with every change of `requests` and by `stop`; the apply thread looks at it in its waits.
     knock: AtomicBool,
     messages: Mutex<VecDeque<ServerMessage>>,
-    /// Readable when there are messages, or the apply thread has ended.
-    bell: OwnedFd,
+    /// Readable when there are messages or lines, or the apply thread has ended.
+    bell: Arc<OwnedFd>,
+    log: Log,
     ended: AtomicBool,
     /// The client is gone without a goodbye: what it published and was not applied yet is nobody's any more.
     gone: AtomicBool,
@@ -146,7 +159,7 @@ impl Desk {
 
     fn ring(&self) {
         // An eventfd takes this write unless it was rung 2^64 times.
-        let _ = write(&self.bell, &1_u64.to_ne_bytes());
+        let _ = write(&*self.bell, &1_u64.to_ne_bytes());
     }
 }
 
@@ -163,16 +176,20 @@ fn terms(kind: BackendKind, same_build: bool) -> ServerTerms {
         usual: USUAL,
         ceiling: CEILING,
         page: PAGE as u64,
-        caps_page: (PAGE + CAPS_BYTES).next_multiple_of(PAGE) as u64,
+        caps_page: live::SIZE.next_multiple_of(PAGE) as u64,
         token: None,
     }
 }
 
-/// A session's doorbell is the futex so far; a client that wishes another is told so.
-fn only_futexes(welcome: Welcome) -> Result<Welcome, Refuse> {
+/// The doorbell of the terms, and the descriptors of it that the client gets: what it sleeps on and what it rings.
+fn doorbell(welcome: &Welcome) -> std::io::Result<(Door, Vec<OwnedFd>)> {
     match welcome.terms.doorbell {
-        Doorbell::Futex => Ok(welcome),
-        Doorbell::EventFd => Err(Refuse::new(RefuseCode::TERMS, "futex", "eventfd", "doorbell")),
+        Doorbell::Futex => Ok((Door::new(), Vec::new())),
+        Doorbell::EventFd => {
+            let (clients, ours) = (EventFdDoorbell::descriptor()?, EventFdDoorbell::descriptor()?);
+            let copies = vec![clients.try_clone()?, ours.try_clone()?];
+            Ok((Door::by_eventfds(ours, clients), copies))
+        }
     }
 }
 
@@ -189,6 +206,19 @@ pub fn serve<B: Native>(
     make: impl FnOnce() -> Result<B, String> + Send + 'static,
     done: impl FnOnce(B) + Send + 'static,
 ) -> Result<(), ServeError> {
+    serve_logging(socket, kind, |_| make(), done)
+}
+
+/// As [`serve`], for a native API that has something to say: `make` gets where.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_logging<B: Native>(
+    socket: OwnedFd,
+    kind: BackendKind,
+    make: impl FnOnce(&Log) -> Result<B, String> + Send + 'static,
+    done: impl FnOnce(B) + Send + 'static,
+) -> Result<(), ServeError> {
     match session(socket, kind, make, done) {
         Err(ServeError::Channel(ChannelError::Gone(_)) | ServeError::Fault(Fault::PeerGone)) => Ok(()),
         ended => ended,
@@ -198,7 +228,7 @@ pub fn serve<B: Native>(
 fn session<B: Native>(
     socket: OwnedFd,
     kind: BackendKind,
-    make: impl FnOnce() -> Result<B, String> + Send + 'static,
+    make: impl FnOnce(&Log) -> Result<B, String> + Send + 'static,
     done: impl FnOnce(B) + Send + 'static,
 ) -> Result<(), ServeError> {
     // Without it, when the client is in another PID namespace or gone already, the hang-up still tells. A client of
@@ -212,22 +242,25 @@ fn session<B: Native>(
         Err(error) => return Err(error.into()),
     };
     let terms = terms(kind, true);
-    let welcome = match judge_first(&first, &terms).and_then(only_futexes) {
+    let welcome = match judge_first(&first, &terms) {
         Ok(welcome) => welcome,
         Err(refuse) => {
             channel.send(&ServerMessage::Refuse(refuse.clone()), Vec::new(), &until)?;
             return Err(ServeError::Refused(refuse));
         }
     };
-    let served = attach(&mut channel, &until, welcome, &terms).and_then(|halves| start(halves, make, done));
-    let Started { desk, waiter, memory, applying } =
+    let (counts, wanted) = wishes(&first);
+    let served = attach(&mut channel, &until, welcome, &terms)
+        .and_then(|(halves, door)| start(halves, door, counts, wanted, make, done));
+    let Started { desk, waiter, door, memory, applying } =
         served.inspect_err(|error| explain(&mut channel, error))?;
     let mut farewell = false;
-    let talked = talk(&mut channel, &desk, waiter, client.as_ref(), &mut farewell);
+    let talked = talk(&mut channel, &desk, (waiter, &door), client.as_ref(), &mut farewell);
     if talked.is_err() {
         // The apply thread ends after the batch at hand, or behind a goodbye when everything is applied.
         desk.gone.store(!farewell, Ordering::Release);
-        waiter.announce_death(&Door::new());
+        door.peer_is_gone();
+        waiter.announce_death(&door);
     }
     let applied = applying.join().unwrap_or_else(|panic| Err(panicked(&*panic)));
     // The apply thread was told no more than that there is no client.
@@ -240,7 +273,14 @@ fn session<B: Native>(
             break;
         }
     }
-    let _ = channel.flush();
+    while let Some(line) = desk.log.next().or_else(|| desk.log.last()) {
+        if channel.post(&ServerMessage::Log(line), Vec::new()).is_err() {
+            break;
+        }
+    }
+    // One that does not read them is not waited for.
+    let until = Until { deadline: Some(Instant::now() + LAST_WORDS), ..until };
+    let _ = channel.finish(&until);
     drop(memory);
     applied.and(talked)
 }
@@ -251,12 +291,15 @@ fn attach(
     until: &Until<'_>,
     welcome: Welcome,
     terms: &ServerTerms,
-) -> Result<ServerHalves, ServeError> {
+) -> Result<(ServerHalves, Door), ServeError> {
     let sizes = welcome.terms.sizes;
+    let setup = |what| move |error: io::Error| ServeError::Setup(what, error.to_string());
     let segments = ServerSegments::create(&sizes, terms.caps_page)
         .map_err(|error| ServeError::Setup("shared memory", error.to_string()))?;
-    let descriptors =
+    let (door, bells) = doorbell(&welcome).map_err(setup("doorbell"))?;
+    let mut descriptors =
         segments.hand_out().map_err(|error| ServeError::Setup("descriptor", error.to_string()))?;
+    descriptors.extend(bells);
     channel.send(&ServerMessage::Welcome(welcome), descriptors, until)?;
     channel.established();
     let attached = channel.recv(until)?;
@@ -266,13 +309,14 @@ fn attach(
     // Larger ones would have this side keep more than its terms say: a record's copy is as large as half the ring.
     let stated = [terms.page, sizes.commands, sizes.stage];
     require(attach.segments == stated, "Attach", "segments")?;
-    Ok(ServerHalves::new(segments, &stated, &attached.descriptors)?)
+    Ok((ServerHalves::new(segments, &stated, &attached.descriptors)?, door))
 }
 
 /// A session that is applied.
 struct Started {
     desk: Arc<Desk>,
     waiter: Waiter<'static>,
+    door: Door,
     /// What the waiter lies in.
     memory: Arc<ServerMemory>,
     applying: thread::JoinHandle<Result<(), ServeError>>,
@@ -281,24 +325,31 @@ struct Started {
 /// Starts the thread that applies.
 fn start<B: Native>(
     halves: ServerHalves,
-    make: impl FnOnce() -> Result<B, String> + Send + 'static,
+    door: Door,
+    counts: bool,
+    wanted: Option<LogLevel>,
+    make: impl FnOnce(&Log) -> Result<B, String> + Send + 'static,
     done: impl FnOnce(B) + Send + 'static,
 ) -> Result<Started, ServeError> {
     let (waiter, memory) = (halves.waiter, halves.memory());
     let setup = |what| move |error: io::Error| ServeError::Setup(what, error.to_string());
     let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from);
+    let bell = Arc::new(bell.map_err(setup("descriptor"))?);
     let desk = Arc::new(Desk {
         requests: Mutex::default(),
         knock: AtomicBool::new(false),
         messages: Mutex::default(),
-        bell: bell.map_err(setup("descriptor"))?,
+        log: Log::new(Arc::clone(&bell), wanted),
+        bell,
         ended: AtomicBool::new(false),
         gone: AtomicBool::new(false),
     });
-    let theirs = Arc::clone(&desk);
+    let (theirs, their_door) = (Arc::clone(&desk), door.clone());
     let body = move || {
         // Whatever a driver does, the client is told and nobody waits for ever.
-        let applied = panic::catch_unwind(AssertUnwindSafe(|| apply(halves, &theirs, make, done)));
+        let applied = panic::catch_unwind(AssertUnwindSafe(|| {
+            apply(halves, (their_door, counts), &theirs, make, done)
+        }));
         let ended = applied.unwrap_or_else(|panic| Err(panicked(&*panic)));
         if let Err(error) = &ended {
             theirs.say(ServerMessage::Fault(fault_message(error)));
@@ -309,13 +360,21 @@ fn start<B: Native>(
     };
     let _blocked = Blocked::new().map_err(setup("thread"))?;
     let applying = thread::Builder::new().name("runahead-apply".into()).spawn(body);
-    Ok(Started { desk, waiter, memory, applying: applying.map_err(setup("thread"))? })
+    Ok(Started { desk, waiter, door, memory, applying: applying.map_err(setup("thread"))? })
 }
 
 fn panicked(panic: &(dyn Any + Send)) -> ServeError {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     ServeError::Panic(text.unwrap_or("no message").to_owned())
+}
+
+/// Whether a client wishes counters, and the lines that it wishes.
+const fn wishes(first: &Result<ClientMessage, Corruption>) -> (bool, Option<LogLevel>) {
+    match first {
+        Ok(ClientMessage::Hello(Hello { statistics, log, .. })) => (*statistics, *log),
+        _ => (false, None),
+    }
 }
 
 /// Refuses what a client sent unless `valid`.
@@ -355,7 +414,7 @@ fn fault_message(error: &ServeError) -> SessionFault {
 fn talk(
     channel: &mut ServerChannel,
     desk: &Desk,
-    waiter: Waiter<'_>,
+    (waiter, door): (Waiter<'_>, &Door),
     client: Option<&OwnedFd>,
     farewell: &mut bool,
 ) -> Result<(), ServeError> {
@@ -364,6 +423,12 @@ fn talk(
         let outgoing: Vec<ServerMessage> = lock(&desk.messages).drain(..).collect();
         for message in outgoing {
             channel.post(&message, Vec::new())?;
+        }
+        // A client that does not read has lines dropped, and counted, in their queue.
+        while channel.queued() < LOG_OUTBOX
+            && let Some(line) = desk.log.next()
+        {
+            channel.post(&ServerMessage::Log(line), Vec::new())?;
         }
         channel.flush()?;
         if desk.ended.load(Ordering::Acquire) {
@@ -393,21 +458,21 @@ fn talk(
             }
         }
         let mut descriptors = vec![
-            PollFd::new(&desk.bell, PollFlags::IN),
+            PollFd::new(&*desk.bell, PollFlags::IN),
             PollFd::from_borrowed_fd(channel.as_fd(), channel.interest() | PollFlags::RDHUP),
         ];
         descriptors.extend(client.map(|client| PollFd::new(client, PollFlags::IN)));
         // A thread that falls asleep just now misses a nudge; it is given again until it was seen.
         let knocking = desk.knock.load(Ordering::Acquire);
         if knocking {
-            waiter.nudge(&Door::new());
+            waiter.nudge(door);
         }
         let deadline = knocking.then(|| Instant::now() + NUDGE);
         poll::wait(&mut descriptors, deadline).map_err(ChannelError::Io)?;
         let died = descriptors.get(2).is_some_and(|client| !client.revents().is_empty());
         let rung = descriptors.first().is_some_and(|bell| !bell.revents().is_empty());
         if rung {
-            let _ = read(&desk.bell, &mut [0_u8; 8]);
+            let _ = read(&*desk.bell, &mut [0_u8; 8]);
         }
         if died {
             // It may have said goodbye since the last look.
@@ -424,19 +489,30 @@ type Session<B> = Server<'static, Bells<'static, Door>, B, Heap>;
 /// The thread that applies. It owns the native API for life.
 fn apply<B: Native>(
     mut halves: ServerHalves,
+    (door, counts): (Door, bool),
     desk: &Desk,
-    make: impl FnOnce() -> Result<B, String>,
+    make: impl FnOnce(&Log) -> Result<B, String>,
     done: impl FnOnce(B),
 ) -> Result<(), ServeError> {
-    let (Some(rings), Some(ringer)) = (halves.rings.take(), halves.ringer.take()) else {
+    let taken = (halves.rings.take(), halves.ringer.take(), halves.live.take());
+    let (Some(rings), Some(ringer), Some(mut live)) = taken else {
         return Err(ServeError::Fault(Fault::PeerGone));
     };
-    let backend = make().map_err(ServeError::Backend)?;
-    desk.say(ServerMessage::Caps(caps(&backend)));
-    let link = Bells::new(ringer, halves.waiter, Door::new(), spins());
+    let backend = make(&desk.log).map_err(ServeError::Backend)?;
+    let snapshot = caps(&backend);
+    live.caps(&snapshot.bytes.0);
+    let generation = snapshot.generation;
+    desk.say(ServerMessage::Caps(snapshot));
+    desk.log.line(LogLevel::Info, || {
+        let texts = backend.caps().texts();
+        format!("applies on {} ({})", texts.renderer, texts.vendor)
+    });
+    let link = Bells::new(ringer, halves.waiter, door, spins()).timed(counts.then_some(clock));
     let mut server: Session<B> =
         Server::new(rings, link, |outlet| Applier::new(backend, outlet, Quota::default(), 0));
-    let ended = run(&mut server, desk);
+    let mut board = Board { live, generation, counts, batches: 0 };
+    let ended = run(&mut server, desk, &mut board);
+    board.count(&server);
     server.link().close();
     let finished = server.finish();
     // Before the memory that they worked on goes.
@@ -455,13 +531,47 @@ fn caps<B: Native>(backend: &B) -> CapsSnapshot {
     CapsSnapshot { generation: view.head().generation, bytes: Bytes(bytes) }
 }
 
-fn run<B: Native>(server: &mut Session<B>, desk: &Desk) -> Result<(), ServeError> {
+/// What the apply thread keeps for the client to read at any time.
+struct Board {
+    live: LiveWriter,
+    /// Of the caps that the client was told of.
+    generation: u64,
+    /// Whether the client wants counters.
+    counts: bool,
+    /// Since counters were published.
+    batches: u32,
+}
+
+impl Board {
+    /// Publishes the counters, if the client wants them.
+    fn count<B: Native>(&mut self, server: &Session<B>) {
+        if self.counts {
+            self.live.counters(&server.counters());
+            self.batches = 0;
+        }
+    }
+
+    /// Publishes the caps if they have a new generation, and says so.
+    fn look_at_caps<B: Native>(&mut self, server: &mut Session<B>, desk: &Desk) -> Result<(), Fault> {
+        if server.applier().backend_mut().caps().head().generation == self.generation {
+            return Ok(());
+        }
+        let snapshot = caps(server.applier().backend_mut());
+        self.generation = snapshot.generation;
+        self.live.caps(&snapshot.bytes.0);
+        desk.log.line(LogLevel::Info, || format!("the caps have generation {}", self.generation));
+        desk.say(ServerMessage::Caps(snapshot));
+        server.caps_changed(self.generation)
+    }
+}
+
+fn run<B: Native>(server: &mut Session<B>, desk: &Desk, board: &mut Board) -> Result<(), ServeError> {
     let start = Instant::now();
     loop {
         if desk.gone.load(Ordering::Acquire) {
             return Ok(());
         }
-        let due = requests(server, desk);
+        let due = requests(server, desk, board).map_err(ServeError::Fault)?;
         // Up to the record that the next request follows, and no further.
         let most = due.map_or(BATCH, |after| {
             u32::try_from(after.wrapping_sub(server.applier().ordinal()))
@@ -469,8 +579,16 @@ fn run<B: Native>(server: &mut Session<B>, desk: &Desk) -> Result<(), ServeError
         });
         let now = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if server.run(most.max(1), now).map_err(ServeError::Fault)? != 0 {
+            if board.counts {
+                board.batches += 1;
+                if board.batches >= COUNTED {
+                    board.count(server);
+                }
+            }
             continue;
         }
+        // There is nothing else to do.
+        board.count(server);
         let owes = server.applier().owes();
         server.link().door().limit = if owes { OWED.as_nanos() as u64 } else { 0 };
         let slept = Instant::now();
@@ -485,38 +603,54 @@ fn run<B: Native>(server: &mut Session<B>, desk: &Desk) -> Result<(), ServeError
 }
 
 /// Carries out the requests whose record was applied; the ordinal that the next one waits for.
-fn requests<B: Native>(server: &mut Session<B>, desk: &Desk) -> Option<u64> {
+///
+/// # Errors
+/// The client is gone.
+fn requests<B: Native>(
+    server: &mut Session<B>,
+    desk: &Desk,
+    board: &mut Board,
+) -> Result<Option<u64>, Fault> {
     desk.knock.store(false, Ordering::Release);
     loop {
         let mut queue = lock(&desk.requests);
-        let after = queue.front()?.after();
+        let Some(after) = queue.front().map(Request::after) else { return Ok(None) };
         if !reached(server.applier().ordinal(), after) {
-            return Some(after);
+            return Ok(Some(after));
         }
-        let request = queue.pop_front()?;
+        let Some(request) = queue.pop_front() else { return Ok(None) };
         drop(queue);
-        let events = server.events_sent();
-        let applier = server.applier();
-        desk.say(match request {
-            Request::Create(create) => {
-                let share = (create.share != 0).then_some(create.share);
-                let result = create_context(applier, &create, share);
-                ServerMessage::Context(ContextAnswer { request: create.request, events, result })
-            }
-            Request::Destroy(destroy) => {
-                let result = if applier.destroy_context(destroy.context) {
-                    applier.backend_mut().destroy_context(destroy.context);
-                    Ok(())
-                } else {
-                    Err(unknown("context", destroy.context))
-                };
-                ServerMessage::Context(ContextAnswer { request: destroy.request, events, result })
-            }
-            Request::Surface(SurfaceRequest { request, surface, op, .. }) => {
-                let result = surface_op(applier, surface, &op);
-                ServerMessage::Surface(SurfaceAnswer { request, events, result })
-            }
-        });
+        desk.log.line(LogLevel::Debug, || format!("behind record {after}: {request:?}"));
+        let message = carry_out(server, request);
+        // Work on contexts and surfaces is what initialises the native API anew.
+        board.look_at_caps(server, desk)?;
+        desk.say(message);
+    }
+}
+
+/// Carries out a request; its answer.
+fn carry_out<B: Native>(server: &mut Session<B>, request: Request) -> ServerMessage {
+    let events = server.events_sent();
+    let applier = server.applier();
+    match request {
+        Request::Create(create) => {
+            let share = (create.share != 0).then_some(create.share);
+            let result = create_context(applier, &create, share);
+            ServerMessage::Context(ContextAnswer { request: create.request, events, result })
+        }
+        Request::Destroy(destroy) => {
+            let result = if applier.destroy_context(destroy.context) {
+                applier.backend_mut().destroy_context(destroy.context);
+                Ok(())
+            } else {
+                Err(unknown("context", destroy.context))
+            };
+            ServerMessage::Context(ContextAnswer { request: destroy.request, events, result })
+        }
+        Request::Surface(SurfaceRequest { request, surface, op, .. }) => {
+            let result = surface_op(applier, surface, &op);
+            ServerMessage::Surface(SurfaceAnswer { request, events, result })
+        }
     }
 }
 

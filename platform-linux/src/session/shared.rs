@@ -22,7 +22,11 @@ use std::{
     time::Duration,
 };
 
-use runahead_core::{Credit, Due, Fault, RecordError, RecordPath, Session, Shared, Turn, link::Patience};
+use runahead_core::{
+    Credit, Due, Fault, RecordError, RecordPath, Recorder, Session, Shared, Turn,
+    counters::Cause,
+    link::{Bells, Counted, Patience},
+};
 use runahead_rings::{Answer, Pending, WaitError, Waiter, Watermark, client::Peek, lock::Host as _};
 use runahead_wire::{
     caps::CapsView,
@@ -32,8 +36,10 @@ use runahead_wire::{
 };
 
 use super::{
-    Client, Door, Native, RequestError, Topology,
-    client::{ClientPipe, Remote, ask_caps, own_caps, take_caps, unexpected},
+    Client, Door, Native, RequestError, Statistics, Topology,
+    client::{ClientPipe, Diagnostics, Remote, counters, own_caps, take_caps, unexpected},
+    clock,
+    live::{LiveError, LiveReader},
     server::{create_context, surface_op},
     spins,
 };
@@ -42,7 +48,7 @@ use crate::{
     control::{
         Corruption,
         message::{
-            ClientMessage, ContextAttributes, CreateContext, DestroyContext, OperationError,
+            ClientMessage, ContextAttributes, CreateContext, DestroyContext, LogLevel, OperationError,
             OperationFailure, ServerMessage, SurfaceOp, SurfaceRequest, SurfaceState,
         },
     },
@@ -61,6 +67,15 @@ struct Inside<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
     users: Vec<User>,
 }
 
+/// What a thread waits for the server with.
+#[derive(Debug)]
+struct Far {
+    waiter: Waiter<'static>,
+    peek: Peek<'static>,
+    live: LiveReader,
+    door: Door,
+}
+
 /// Who uses a share group.
 #[derive(Clone, Copy, Debug, Default)]
 struct User {
@@ -77,13 +92,14 @@ struct User {
 pub struct SharedClient<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
     inside: ManuallyDrop<Biased<Inside<B, E>>>,
     /// Waits for the server; nothing where the caller applies.
-    far: Option<(Waiter<'static>, Peek<'static>)>,
+    far: Option<Far>,
     spins: u32,
     /// The control socket; one request at a time.
     remote: Mutex<Option<Remote>>,
     /// What is left of the client.
     rest: Mutex<Option<Client<B, E>>>,
     topology: Topology,
+    diagnostics: Diagnostics,
     reason: OnceLock<String>,
 }
 
@@ -110,7 +126,12 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
     pub fn new(mut client: Client<B, E>) -> Self {
         let Some(pipe) = client.pipe.take() else { unreachable!("closing consumes the client") };
         let remote = client.remote.take();
-        let far = remote.as_ref().map(|remote| (remote.waiter, remote.peek));
+        let far = remote.as_ref().map(|remote| Far {
+            waiter: remote.waiter,
+            peek: remote.peek,
+            live: remote.live,
+            door: remote.door.clone(),
+        });
         // Where the caller applies, each turn is a call of the native API; its own lock is the least of it.
         let host = if far.is_some() { Kernel::default() } else { Kernel::unbiased() };
         let inside = Inside { path: RecordPath::new(pipe), users: Vec::new() };
@@ -120,6 +141,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
             spins: spins(),
             remote: Mutex::new(remote),
             topology: client.topology(),
+            diagnostics: client.diagnostics.clone(),
             rest: Mutex::new(Some(client)),
             reason: OnceLock::new(),
         }
@@ -187,19 +209,45 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
                 RecordError::Lost(fault) => fault.to_string(),
                 error => error.to_string(),
             });
-            // Another thread may have been told first.
-            let _ = self.reason.set(said);
+            self.end_for(said);
         }
         self.reason.get().cloned()
+    }
+
+    /// Takes the reason for the session's end, if it is the first, and says it.
+    fn end_for(&self, reason: String) {
+        let line = format!("the session is lost: {reason}");
+        // Another thread may have been told first.
+        if self.reason.set(reason).is_ok() {
+            self.diagnostics.say(LogLevel::Error, &line);
+        }
+    }
+
+    /// What both sides have counted.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let client = self.inside.with(|inside| counters(inside.path.pipe()));
+        let server = self.far.as_ref().map_or(Err(LiveError::NoServer), |far| far.live.counters());
+        Statistics { topology: self.topology, client, server }
+    }
+
+    /// Takes what the server has said over the control socket, as [`Client::attend`] does. Nothing is taken while another
+    /// thread has a request at work, which takes it itself.
+    pub fn attend(&self) {
+        if let Ok(mut remote) = self.remote.try_lock()
+            && let Some(remote) = remote.as_mut()
+        {
+            remote.attend();
+        }
     }
 
     /// Ends the session for this fault, unless it was over before, and every wait with it.
     #[cold]
     fn lose(&self, fault: Fault) -> RecordError {
         let error = self.inside.with(|inside| inside.path.lose(fault));
-        if let Some((waiter, _)) = &self.far {
+        if let Some(far) = &self.far {
             // Waiters leave as if the server were dead, and hear the first fault.
-            waiter.announce_death(&Door::new());
+            far.waiter.announce_death(&far.door);
         }
         error
     }
@@ -213,30 +261,39 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
                 Due::Lost(fault) => _ = self.lose(fault),
                 // A failure is the session's loss, which the next call hears of.
                 Due::Retired(ordinal) => {
-                    _ = self.wait_for(Watermark::Retired, ordinal, Patience::Sleep);
+                    _ = self.reach(Cause::Watermark, Watermark::Retired, ordinal, Patience::Sleep);
                 }
-                Due::Caps => _ = self.fetch_caps(),
+                Due::Caps => _ = self.take_caps(),
             }
         }
     }
 
-    /// Fetches the server's caps and goes on by them.
-    fn fetch_caps(&self) -> Result<(), RecordError> {
+    /// Goes on by the server's new caps.
+    fn take_caps(&self) -> Result<(), RecordError> {
         let mut rest = lock(&self.rest);
-        let Some(client) = rest.as_mut() else { return Ok(()) };
-        let generation = client.caps.generation();
-        let asked = self.inside.with(|inside| {
-            inside.path.alive()?;
-            ask_caps(inside.path.pipe(), generation)
-        })?;
-        self.wait_answer(&asked, Patience::Spin)?;
-        self.inside.with(|inside| take_caps(inside.path.pipe(), &mut client.caps, asked))
+        match (rest.as_mut(), &self.far) {
+            (Some(client), Some(far)) => self.inside.with(|inside| {
+                inside.path.alive()?;
+                take_caps(inside.path.pipe(), &mut client.caps, far.live)
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts something.
+    fn count(&self, count: impl FnOnce(&mut Recorder<'static, Bells<'static, Door>, E>)) {
+        self.inside.with(|inside| {
+            if let Either::Second(Encoder(recorder)) = inside.path.pipe() {
+                count(recorder);
+            }
+        });
     }
 
     /// Publishes, then waits until `look` gives something. It has the lock, and is asked once `peek` says that there
     /// may be something; events are taken whenever there are any.
     fn wait<T>(
         &self,
+        cause: Cause,
         patience: Patience,
         peek: impl Fn(&Peek<'static>) -> bool,
         mut look: impl FnMut(&mut ClientPipe<B, E>) -> Result<Option<T>, RecordError>,
@@ -250,7 +307,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
                 Ok(found)
             })
         };
-        let Some((waiter, far)) = &self.far else {
+        let Some(Far { waiter, peek: far, door, .. }) = &self.far else {
             for looks in 0_u32.. {
                 if let Some(found) = locked()? {
                     return Ok(found);
@@ -270,8 +327,15 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
             Patience::Spin => self.spins,
             Patience::Sleep => 0,
         };
-        let waited = waiter
-            .wait(&Door::new(), spins, || if peek(far) || far.has_events() { locked() } else { Ok(None) });
+        let door = Counted::new(door.clone(), self.diagnostics.counts().then_some(clock));
+        let mut looks = 0;
+        let waited = waiter.wait(&door, spins, || {
+            looks += 1;
+            if peek(far) || far.has_events() { locked() } else { Ok(None) }
+        });
+        if looks > 1 {
+            self.count(|recorder| recorder.count_waited(cause, looks, door.tally()));
+        }
         match waited {
             Ok(found) => Ok(found),
             Err(WaitError::Closed | WaitError::Dead) => Err(self.lose(Fault::PeerGone)),
@@ -280,6 +344,21 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
                 Err(error)
             }
         }
+    }
+
+    fn reach(
+        &self,
+        cause: Cause,
+        mark: Watermark,
+        value: u64,
+        patience: Patience,
+    ) -> Result<(), RecordError> {
+        self.wait(
+            cause,
+            patience,
+            |peek| peek.has_reached(mark, value),
+            |pipe| Ok(runahead_rings::reached(pipe.watermark(mark)?, value).then_some(())),
+        )
     }
 
     /// Notes, where the caller applies, who has a share group, and lets go of it where another thread may want it.
@@ -431,9 +510,13 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
         let asked = match after {
             Ok(after) => {
                 let number = far.number();
-                far.ask(number, &message(number, after), || {
-                    self.inside.with(|inside| _ = inside.path.pipe().poll_events())
-                })
+                let start = self.diagnostics.counts().then(clock);
+                let asked = far.ask(number, &message(number, after), || {
+                    self.inside.with(|inside| _ = inside.path.pipe().poll_events());
+                });
+                let slept = start.map(|start| (clock() - start) / 1000);
+                self.count(|recorder| recorder.count_wait(Cause::Control, slept));
+                asked
             }
             Err(_) => {
                 drop(remote);
@@ -466,8 +549,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
 
     /// The control plane is of no use any more, and so the session.
     fn broken(&self, error: &dyn fmt::Display) -> RequestError {
-        // The first reason stays.
-        let _ = self.reason.set(error.to_string());
+        self.end_for(error.to_string());
         self.lose(Fault::PeerGone);
         RequestError::Lost(self.reason().unwrap_or_default())
     }
@@ -530,15 +612,11 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Shared for Shar
     }
 
     fn wait_for(&self, mark: Watermark, value: u64, patience: Patience) -> Result<(), RecordError> {
-        self.wait(
-            patience,
-            |peek| peek.has_reached(mark, value),
-            |pipe| Ok(runahead_rings::reached(pipe.watermark(mark)?, value).then_some(())),
-        )
+        self.reach(Cause::Watermark, mark, value, patience)
     }
 
     fn wait_answer(&self, pending: &Pending, patience: Patience) -> Result<Answer, RecordError> {
-        self.wait(patience, |peek| peek.has_answer(pending), |pipe| pipe.answer(pending))
+        self.wait(Cause::Answer, patience, |peek| peek.has_answer(pending), |pipe| pipe.answer(pending))
     }
 
     fn present(&self, context: &BindContext, damage: &[DamageRect]) -> Result<(), RecordError> {
@@ -553,7 +631,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Shared for Shar
             match needed {
                 None => return Ok(()),
                 Some(acknowledged) => {
-                    self.wait_for(Watermark::PresentAck, acknowledged, Patience::Sleep)?;
+                    self.reach(Cause::Credit, Watermark::PresentAck, acknowledged, Patience::Sleep)?;
                 }
             }
         }

@@ -91,6 +91,10 @@ pub struct Hello {
     pub wanted: Terms,
     /// What entitles it; empty where nothing has to.
     pub token: Token,
+    /// Whether the server is to count, and to publish its counters.
+    pub statistics: bool,
+    /// The least grave lines of the server's log that it wants; `None` wants none.
+    pub log: Option<LogLevel>,
 }
 
 impl Hello {

@@ -51,6 +51,7 @@ fn open(topology: Topology, draw_ns: u64) -> Result<Opened, String> {
             run_ahead: true,
             doorbell: Doorbell::Futex,
         }),
+        ..Config::default()
     };
     let make = move || Ok(Trace::new(Busy::new(draw_ns)));
     let mut client = Client::open(&config, BackendKind::Null, make, Nowhere::default())
