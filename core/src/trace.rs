@@ -174,6 +174,11 @@ pub struct Call<'a> {
 pub trait Listener: Debug {
     /// A call, before it is answered.
     fn call(&mut self, call: &Call<'_>);
+
+    /// Whether clients are not to run ahead any more: the caps are of generation 2 then, without that bit.
+    fn forbids_run_ahead(&self) -> bool {
+        false
+    }
 }
 
 /// A backend that draws nothing and hands every call it gets to its listener.
@@ -242,7 +247,7 @@ impl<L: Listener> Backend for Trace<L> {
     type StreamOutput = ();
 
     fn caps(&self) -> CapsView<'_> {
-        caps()
+        caps(self.listener.forbids_run_ahead())
     }
 
     fn release(&mut self, twin: Twin<Self>) {
@@ -835,12 +840,12 @@ pub fn digest(bulk: &Bulk<'_>) -> u64 {
 }
 
 /// The caps of a backend that draws nothing.
-fn caps() -> CapsView<'static> {
+fn caps(lockstep: bool) -> CapsView<'static> {
+    let bits = CapsBits::BACKEND_OWNS_XFB_CAPTURE | CapsBits::VIEWPORT_ARRAY;
     let head = CapsHead {
-        generation: 1,
+        generation: if lockstep { 2 } else { 1 },
         backend: BackendKind::Null.raw(),
-        bits: (CapsBits::RUN_AHEAD_APPLY | CapsBits::BACKEND_OWNS_XFB_CAPTURE | CapsBits::VIEWPORT_ARRAY)
-            .raw(),
+        bits: if lockstep { bits } else { bits | CapsBits::RUN_AHEAD_APPLY }.raw(),
         gl_version: 46,
         gles_version: 32,
         min_spirv_version: 0x1_0000,

@@ -15,7 +15,8 @@ fn hello() -> Hello {
             doorbell: Doorbell::EventFd,
         },
         token: Token::new(vec![7; 16]),
-        ..Hello::default()
+        statistics: true,
+        log: Some(LogLevel::Info),
     }
 }
 

@@ -36,6 +36,7 @@ It ends when that socket is closed or the program ends.
                      null         draws nothing
                      trace=FILE   draws nothing and writes each call to FILE, a line each
                      busy=NS      draws nothing and takes NS nanoseconds a draw, for measurements
+                     chatty=N     draws nothing and logs N lines a draw, for tests
                    (OpenGL ES and Vulkan are not there yet.)
   --help           this text
   --version        the version and build; client and server must be of the same

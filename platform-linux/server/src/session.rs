@@ -9,9 +9,12 @@ use std::{
 
 use runahead_core::{
     null::Null,
-    trace::{Call, Listener, Trace},
+    trace::{Call, Listener, Method, Trace},
 };
-use runahead_linux::session::{Busy, ServeError, serve};
+use runahead_linux::{
+    control::message::LogLevel,
+    session::{Busy, Log, ServeError, serve, serve_logging},
+};
 use runahead_wire::values::BackendKind;
 
 /// What to apply on.
@@ -24,6 +27,8 @@ pub enum Backend {
     Trace(PathBuf),
     /// Nothing is drawn, and each draw takes so many nanoseconds of this thread: for measurements.
     Busy(u64),
+    /// Nothing is drawn, and each draw writes so many lines to the client's log: for tests.
+    Chatty(u32),
 }
 
 impl Backend {
@@ -33,6 +38,7 @@ impl Backend {
             None if name == "null" => Some(Self::Null),
             Some(("trace", file)) if !file.is_empty() => Some(Self::Trace(file.into())),
             Some(("busy", time)) => time.parse().ok().map(Self::Busy),
+            Some(("chatty", lines)) => lines.parse().ok().map(Self::Chatty),
             _ => None,
         }
     }
@@ -70,12 +76,35 @@ impl Listener for Listing {
     }
 }
 
+/// Has something to say of each draw.
+#[derive(Debug)]
+struct Chatter {
+    log: Log,
+    lines: u32,
+    said: u64,
+}
+
+impl Listener for Chatter {
+    fn call(&mut self, call: &Call<'_>) {
+        if call.method == Method::Draw {
+            for _ in 0..self.lines {
+                self.said += 1;
+                self.log.line(LogLevel::Info, || format!("line {}", self.said));
+            }
+        }
+    }
+}
+
 /// Serves a client.
 pub fn run(socket: OwnedFd, backend: Backend) -> Result<(), ServeError> {
     match backend {
         Backend::Null => serve(socket, BackendKind::Null, || Ok(Null::default()), drop),
         Backend::Busy(nanoseconds) => {
             serve(socket, BackendKind::Null, move || Ok(Trace::new(Busy::new(nanoseconds))), drop)
+        }
+        Backend::Chatty(lines) => {
+            let make = move |log: &Log| Ok(Trace::new(Chatter { log: log.clone(), lines, said: 0 }));
+            serve_logging(socket, BackendKind::Null, make, drop)
         }
         Backend::Trace(file) => {
             let make = move || Listing::create(&file).map(Trace::new);

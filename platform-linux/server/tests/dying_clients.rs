@@ -70,11 +70,12 @@ fn asleep() -> ! {
 
 fn open() -> (Client<Null, Deaf>, u32) {
     let sizes = Sizes { commands: 0, stage: 0, replies: 1 << 20, events: 4 << 10 };
+    let doorbell = if number(SEED, 0).is_multiple_of(2) { Doorbell::Futex } else { Doorbell::EventFd };
     let config = Config {
         topology: Topology::Spawn,
         server: Some(PROGRAM.into()),
         arguments: vec![],
-        wanted: Wanted(Terms { sizes, credit: 0, run_ahead: true, doorbell: Doorbell::Futex }),
+        wanted: Wanted(Terms { sizes, credit: 0, run_ahead: true, doorbell }),
         ..Config::default()
     };
     let mut client =

@@ -515,7 +515,7 @@ type Program = Client<Null, Deaf>;
 fn config(random: &mut Random) -> Config {
     let wanted =
         Terms { sizes: SMALL, credit: 0, run_ahead: random.below(4) != 0, doorbell: Doorbell::Futex };
-    Config { topology: Topology::Spawn, server: None, arguments: vec![], wanted: Wanted(wanted) }
+    Config { topology: Topology::Spawn, wanted: Wanted(wanted), ..Config::default() }
 }
 
 /// Whether a session goes on.
@@ -795,7 +795,7 @@ fn handshake(socket: OwnedFd, seed: u64) -> Fair {
             return Fair::Either;
         }
         1 => match random.below(3) {
-            0 => welcome.protocol = near(&mut random, 1).max(2) as u32 | 2,
+            0 => welcome.protocol = welcome.protocol.wrapping_add(1 + random.next() as u32 / 2),
             1 => welcome.fingerprint ^= 1 << random.below(64),
             _ => welcome.build = "another".to_owned(),
         },

@@ -12,18 +12,18 @@ use std::{
 };
 
 use runahead_core::{
-    Fault, Session,
+    Counters, Fault, Session,
     link::Patience,
     null::Null,
     reply_space,
     slots::{Band, SlotSpace},
-    trace::{Call, Listener, Trace},
+    trace::{Call, Listener, Method, Trace},
     tracker::{Constants, Tracker, Verb},
     upload,
 };
 use runahead_linux::{
     control::message::{Api, ContextAttributes, Doorbell, Priority, ResetStrategy, Sizes, SurfaceOp, Terms},
-    session::{Client, Config, Native, RequestError, Topology, Wanted},
+    session::{Client, Config, Counting, LiveError, Native, RequestError, Topology, Wanted},
     storage::Heap,
 };
 use runahead_rings::{Status, Watermark};
@@ -33,8 +33,10 @@ use runahead_wire::{
     handle::Kind,
     payload::*,
     pipe::Pipe,
-    values::{BackendKind, ShaderBufferClass, StorageKind},
+    values::{BackendKind, DebugMarkOp, ShaderBufferClass, StorageKind},
 };
+
+mod common;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_runahead-server");
 
@@ -294,13 +296,192 @@ fn the_same_stream_makes_the_same_calls_on_all_topologies() {
 #[test]
 fn small_rings_and_constant_back_pressure_change_nothing() {
     let sizes = Sizes { commands: 64 << 10, stage: 256 << 10, replies: 64 << 10, events: 16 << 10 };
-    let direct = calls(Topology::Direct, AHEAD, 3_000);
+    let direct = calls(Topology::Direct, AHEAD, 10_000);
     for topology in [Topology::Inproc, Topology::Spawn] {
-        let small = calls(topology, Terms { sizes, ..AHEAD }, 3_000);
+        let small = calls(topology, Terms { sizes, ..AHEAD }, 10_000);
         // A client short of stage makes the server submit what it holds. The stream itself flushes nothing.
         let (flushes, rest): (Vec<_>, Vec<_>) = small.lines().partition(|line| line.starts_with("flush "));
         assert!(!flushes.is_empty(), "no pressure at all");
         same(&direct, &(rest.join("\n") + "\n"));
+    }
+}
+
+#[test]
+fn eventfds_wake_as_futexes_do() {
+    let eventfd = Terms { doorbell: Doorbell::EventFd, ..AHEAD };
+    let sizes = Sizes { commands: 64 << 10, stage: 256 << 10, replies: 64 << 10, events: 16 << 10 };
+    let direct = calls(Topology::Direct, AHEAD, 2_000);
+    for topology in [Topology::Inproc, Topology::Spawn] {
+        same(&direct, &calls(topology, eventfd, 2_000));
+        let small = calls(topology, Terms { sizes, ..eventfd }, 2_000);
+        let rest: Vec<_> = small.lines().filter(|line| !line.starts_with("flush ")).collect();
+        same(&direct, &(rest.join("\n") + "\n"));
+    }
+}
+
+#[test]
+fn both_roles_count_the_same_stream() {
+    for topology in [Topology::Inproc, Topology::Spawn] {
+        let mut config = config(topology, AHEAD, "null");
+        config.diagnostics.counting = Counting::On;
+        let make = || Ok(Null::default());
+        let mut client = Client::open(&config, BackendKind::Null, make, Heard::default()).expect("a session");
+        prepare(&mut client);
+        stream(client.pipe(), 200, 16_000);
+        // The answer comes behind everything else, and the server runs out of work.
+        let recorded = client.pipe().recorded();
+        client.pipe().wait_for(Watermark::Retired, recorded, Patience::Sleep).expect("applied");
+        client.pipe().poll_events().expect("no fault");
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let mut server = client.server_counters().expect("it counts");
+        while server.records < recorded && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+            server = client.server_counters().expect("it counts");
+        }
+        let own = client.counters();
+        assert!(own.records > 1_500 && own.presents == 200, "{own:?}");
+        for (what, of) in [
+            ("records", (|counters| counters.records) as fn(&Counters) -> u64),
+            ("command bytes", |counters| counters.command_bytes),
+            ("stage bytes", |counters| counters.stage_bytes),
+            ("events", |counters| counters.events),
+            ("event bytes", |counters| counters.event_bytes),
+            ("answers", |counters| counters.answers),
+            ("reply bytes", |counters| counters.reply_bytes),
+            ("presents", |counters| counters.presents),
+        ] {
+            assert_eq!(of(&own), of(&server), "{topology:?}: {what}");
+        }
+        assert!(own.credit_waits >= own.credit_parks && own.control_waits == 2, "{own:?}");
+        let parks = |counters: &Counters| counters.slept.iter().sum::<u64>();
+        let by_cause = own.credit_parks
+            + own.answer_parks
+            + own.watermark_parks
+            + own.control_parks
+            + own.ring_room_parks
+            + own.stage_room_parks;
+        assert_eq!(parks(&own), by_cause);
+        assert!(own.sleeps >= by_cause - own.control_parks);
+        assert_eq!(parks(&server), server.work_parks + server.event_room_parks);
+        assert!(server.work_waits > 0 && own.round_trips() >= own.answer_waits);
+        client.close().expect("an orderly end");
+    }
+}
+
+#[test]
+fn a_session_that_does_not_count_says_so() {
+    let client = open(Topology::Spawn, AHEAD);
+    assert_eq!(client.server_counters(), Err(LiveError::Nothing));
+    assert!(client.statistics().table().contains("the server was not asked for it"));
+    let client = open(Topology::Direct, AHEAD);
+    assert_eq!(client.server_counters(), Err(LiveError::NoServer));
+}
+
+#[test]
+fn statistics_are_appended_when_a_session_ends() {
+    let file = scratch("statistics");
+    for sessions in 1..=2 {
+        let mut config = config(Topology::Spawn, AHEAD, "null");
+        config.diagnostics.counting = Counting::File(file.clone());
+        let make = || Ok(Null::default());
+        let mut client = Client::open(&config, BackendKind::Null, make, Heard::default()).expect("a session");
+        prepare(&mut client);
+        stream(client.pipe(), 10, 16_000);
+        let recorded = client.pipe().recorded();
+        client.close().expect("an orderly end");
+        let text = fs::read_to_string(&file).expect("it was written");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2 * sessions);
+        for (line, role) in lines[2 * (sessions - 1)..].iter().zip(["client", "server"]) {
+            let begin = format!("{{\"role\":\"{role}\",\"topology\":\"spawn\",\"records\":{recorded},");
+            assert!(line.starts_with(&begin) && line.ends_with("]}"), "{line}");
+        }
+    }
+    fs::remove_file(file).expect("it is there");
+}
+
+/// Forbids to run ahead from the first debug mark on.
+#[derive(Debug, Default)]
+struct Demoting(bool);
+
+impl Listener for Demoting {
+    fn call(&mut self, call: &Call<'_>) {
+        self.0 |= call.method == Method::DebugMark;
+    }
+
+    fn forbids_run_ahead(&self) -> bool {
+        self.0
+    }
+}
+
+#[test]
+fn caps_that_change_take_run_ahead_away() {
+    for marked in [true, false] {
+        let config = config(Topology::Inproc, AHEAD, "null");
+        let make = || Ok(Trace::new(Demoting::default()));
+        let mut client = Client::open(&config, BackendKind::Null, make, Heard::default()).expect("a session");
+        prepare(&mut client);
+        assert!(client.runs_ahead() && client.caps().head().generation == 1);
+        if marked {
+            let op = DebugMarkOp::Insert.raw();
+            let mark = DebugMark { op, text_size: 4, ..DebugMark::default() };
+            client.pipe().debug_mark(&mark, b"mark").expect("recorded");
+        }
+        // Work on surfaces is what initialises a native API anew, so the server looks behind it.
+        client.surface(1, SurfaceOp::Resize { width: 32, height: 32 }).expect("a surface");
+        client.pipe();
+        assert_eq!(client.runs_ahead(), !marked);
+        assert_eq!(client.caps().head().generation, if marked { 2 } else { 1 });
+        let pipe = client.pipe();
+        pipe.draw_vbo(&draw(), &RANGE, &[]).expect("recorded");
+        let behind = pipe.recorded() - pipe.watermark(Watermark::Applied).expect("alive");
+        assert_eq!(behind != 0, !marked, "{behind} records behind");
+        client.close().expect("an orderly end");
+    }
+}
+
+/// As many events a frame as their ring holds several times over, which the client takes nowhere but in its waits.
+fn flood(topology: Topology, doorbell: Doorbell) {
+    let sizes = Sizes { commands: 0, stage: 0, replies: 1 << 20, events: 4 << 10 };
+    let mut client = open(topology, Terms { sizes, doorbell, ..AHEAD });
+    prepare(&mut client);
+    let pipe = client.pipe();
+    let buffer = Handle::new(1, 1);
+    let desc = ResourceDesc {
+        resource: buffer,
+        storage_kind: StorageKind::Buffer.raw() as u8,
+        buf_size: 1 << 12,
+        ..ResourceDesc::default()
+    };
+    pipe.resource_create(&desc).expect("recorded");
+    for frame in 1..=50 {
+        let mut asked = Vec::new();
+        for _ in 0..20 {
+            let done = pipe.ask(0).expect("space");
+            let read = Readback { resource: buffer, offset: 0, size: 900 };
+            pipe.resource_readback(&read, Some(reply_space(&done))).expect("recorded");
+            asked.push(done);
+        }
+        pipe.present(&Present { frame_serial: frame, ..Present::default() }, &[]).expect("recorded");
+        for done in asked {
+            pipe.wait_answer(&done, Patience::Spin).expect("answered");
+            pipe.release(done).expect("it came");
+        }
+    }
+    client.close().expect("an orderly end");
+}
+
+#[test]
+fn a_full_event_ring_does_not_stop_a_credit_wait() {
+    for topology in [Topology::Inproc, Topology::Spawn] {
+        for doorbell in [Doorbell::Futex, Doorbell::EventFd] {
+            let (ended, end) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                flood(topology, doorbell);
+                let _ = ended.send(());
+            });
+            end.recv_timeout(Duration::from_secs(20)).expect("it neither hangs nor fails");
+        }
     }
 }
 
@@ -365,8 +546,8 @@ fn the_first_fault_is_explained_to_the_client() {
 }
 
 /// Runs until the server is killed; how long the client took to notice.
-fn killed(after: Duration, work: impl FnOnce(&mut NullClient)) -> Duration {
-    let mut client = open(Topology::Spawn, AHEAD);
+fn killed(after: Duration, wanted: Terms, work: impl FnOnce(&mut NullClient)) -> Duration {
+    let mut client = open(Topology::Spawn, wanted);
     prepare(&mut client);
     let process = client.process().expect("a server process");
     let pid = rustix::process::Pid::from_raw(process.number() as i32).expect("a number");
@@ -393,9 +574,11 @@ fn a_killed_server_is_noticed_wherever_the_client_waits() {
     let mut random = Random(0xdead);
     for case in 0..24 {
         let after = Duration::from_micros(random.below(20_000));
+        let doorbell = if case % 2 == 0 { Doorbell::Futex } else { Doorbell::EventFd };
+        let wanted = Terms { doorbell, ..AHEAD };
         let took = match case % 3 {
             // Under load and in credit waits.
-            0 => killed(after, |client| {
+            0 => killed(after, wanted, |client| {
                 for frame in 1.. {
                     for _ in 0..100 {
                         if client.pipe().draw_vbo(&draw(), &RANGE, &[]).is_err() {
@@ -409,7 +592,7 @@ fn a_killed_server_is_noticed_wherever_the_client_waits() {
                 }
             }),
             // In reply waits.
-            1 => killed(after, |client| {
+            1 => killed(after, wanted, |client| {
                 loop {
                     let pipe = client.pipe();
                     let asked = match pipe.ask(4096) {
@@ -426,7 +609,7 @@ fn a_killed_server_is_noticed_wherever_the_client_waits() {
                 }
             }),
             // In waits that only an end ends: nothing was recorded that the server could answer.
-            _ => killed(after, |client| {
+            _ => killed(after, wanted, |client| {
                 let pipe = client.pipe();
                 let never = pipe.ask(8).expect("space");
                 assert!(pipe.wait_answer(&never, Patience::Sleep).is_err());
@@ -471,21 +654,29 @@ fn alone_many_sessions() {
             client.close().expect("an orderly end");
         }
     };
-    for topology in Topology::ALL {
+    for topology in Topology::ALL.iter().chain(Topology::ALL) {
         round(*topology);
     }
-    let before = descriptors_and_threads();
+    // A thread that has said its last word may take a moment to end.
+    let settled = |least: (usize, usize)| {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let mut now = descriptors_and_threads();
+        while now != least && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+            now = now.min(descriptors_and_threads());
+        }
+        now
+    };
+    let before = settled((0, 0));
+    let resident = common::resident("self");
     for _ in 0..4 {
         for topology in Topology::ALL {
             round(*topology);
         }
     }
-    // A thread that has said its last word may take a moment to end.
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while descriptors_and_threads() != before && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(descriptors_and_threads(), before);
+    assert_eq!(settled(before), before);
+    let grown = common::resident("self").saturating_sub(resident);
+    assert!(grown < 1 << 20, "{grown} bytes more than after the first sessions");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use runahead_core::{
     caps::{CapsSnapshot, UpdateError},
     counters::Cause,
     link::{Bells, Patience},
+    pace::Distance,
     wait::WaitState,
 };
 use runahead_rings::{ReplyClient, Waiter, Watermark, client::Peek, split_replies};
@@ -70,6 +71,8 @@ pub struct Config {
     pub arguments: Vec<OsString>,
     /// What is wished of the server; 0 leaves a size or the credit to it.
     pub wanted: Wanted,
+    /// How far it may be ahead of the server where it does not present.
+    pub distance: Distance,
     /// What is counted and said of the session.
     pub diagnostics: Diagnostics,
 }
@@ -407,7 +410,8 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         let mode = Mode { waits, credit: u64::from(welcome.terms.credit) };
         let link =
             Bells::new(ringer, waiter, door, spins()).timed(config.diagnostics.counts().then_some(clock));
-        let recorder = Recorder::new(rings, link, events, mode);
+        let mut recorder = Recorder::new(rings, link, events, mode);
+        recorder.set_distance(config.distance);
         let remote = Remote {
             channel,
             numbers: RequestNumbers::new(),
@@ -489,6 +493,12 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
             Some(remote) => remote.process.as_ref(),
             None => None,
         }
+    }
+
+    /// Whether it runs ahead of the server. It was decided by the first caps; later ones only take it away.
+    #[must_use]
+    pub const fn runs_ahead(&self) -> bool {
+        self.caps.runs_ahead()
     }
 
     /// What this side has counted. Where the caller applies itself that is its records.
@@ -639,12 +649,8 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
             && let Some(Either::Second(Encoder(recorder))) = &self.pipe
             && let Some(fault) = recorder.lost()
         {
-            // A server that ended may have said why. What this side found wrong is the reason itself.
-            let last = match (fault, &mut self.remote) {
-                (Fault::PeerGone, Some(remote)) => remote.last_words(),
-                _ => None,
-            };
-            self.end_for(last.unwrap_or_else(|| fault.to_string()));
+            let why = Remote::why(self.remote.as_mut(), fault);
+            self.end_for(why);
         }
         self.reason.clone()
     }
@@ -823,8 +829,18 @@ impl Remote {
         }
     }
 
+    /// Why a session ended for this fault. A server that ended may have said why; what this side found wrong is the
+    /// reason itself.
+    pub(super) fn why(remote: Option<&mut Self>, fault: Fault) -> String {
+        if fault != Fault::PeerGone {
+            return fault.to_string();
+        }
+        let gone = "the server is gone: its process ended, or closed the session without a word";
+        remote.and_then(Self::last_words).unwrap_or_else(|| gone.to_owned())
+    }
+
     /// What the server said last: the fault that ended the session.
-    pub(super) fn last_words(&mut self) -> Option<String> {
+    fn last_words(&mut self) -> Option<String> {
         let until = Until { deadline: Some(Instant::now() + Duration::from_millis(200)), ..Until::default() };
         while let Ok(received) = self.channel.recv(&until) {
             if let ServerMessage::Fault(fault) = received.message {

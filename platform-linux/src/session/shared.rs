@@ -200,15 +200,10 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
     pub fn reason(&self) -> Option<String> {
         let lost = self.inside.with(|inside| inside.path.alive()).err()?;
         if self.reason.get().is_none() {
-            // A server that ended may have said why. What this side found wrong is the reason itself.
-            let last = match (lost, lock(&self.remote).as_mut()) {
-                (RecordError::Lost(Fault::PeerGone), Some(remote)) => remote.last_words(),
-                _ => None,
-            };
-            let said = last.unwrap_or_else(|| match lost {
-                RecordError::Lost(fault) => fault.to_string(),
+            let said = match lost {
+                RecordError::Lost(fault) => Remote::why(lock(&self.remote).as_mut(), fault),
                 error => error.to_string(),
-            });
+            };
             self.end_for(said);
         }
         self.reason.get().cloned()
