@@ -22,6 +22,7 @@ pub mod control;
 pub mod doorbell;
 pub mod environment;
 pub mod peer;
+mod pin;
 mod poll;
 pub mod segment;
 pub mod session;

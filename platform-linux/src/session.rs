@@ -20,8 +20,15 @@
 //! - **Diagnostics.** Lines of the server's log reach the client's [`Sink`] whenever the client reads its control socket:
 //!   with a request, at its end, and when [`Client::attend`] is called. Counters of both roles are the client's to ask
 //!   for at any time, the server's through a page in shared memory ([`Client::statistics`]).
+//! - **`fork`.** The parent's sessions go on; a child has none. Its copies of a client are lost ones, and their drop tells
+//!   the server nothing. (With [`Topology::Direct`] there is no session but the native API's own, and its rules hold.)
+//! - **`exit`.** It waits for no thread. One that applies is kept from the native API before that goes down, and its
+//!   client is told.
+//! - **`dlclose`.** The library that this code is in stays loaded once a session was opened.
 
 mod client;
+mod exit;
+mod fork;
 mod live;
 mod log;
 mod memory;

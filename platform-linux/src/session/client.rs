@@ -46,6 +46,7 @@ use crate::{
         refuse::Refuse,
     },
     peer::{self, Sources, Watch},
+    pin::pin,
     signals::Blocked,
     spawn::{self, Process, SpawnError},
     storage::Heap,
@@ -59,6 +60,9 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// How long a server process of a lost session may take to end by itself.
 const ABANDONED: Duration = Duration::from_millis(500);
+
+/// Why a child has no session.
+const FORKED: &str = "the session belongs to the process that this one was forked from; open another one";
 
 /// What session to open.
 #[derive(Clone, Debug, Default)]
@@ -199,7 +203,7 @@ pub(super) struct Remote {
     /// Who gets lines of the server's log.
     sink: Sink,
     /// What the recorder and these work on.
-    _keep: ClientKeep,
+    keep: ClientKeep,
 }
 
 /// What a client draws through.
@@ -259,6 +263,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         make: impl FnOnce() -> Result<B, String> + Send + 'static,
         events: E,
     ) -> Result<Self, OpenError> {
+        pin();
         match config.topology {
             Topology::Direct => Self::direct(config, make, events),
             Topology::Inproc => {
@@ -302,6 +307,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         process: Option<Process>,
         events: E,
     ) -> Result<Self, OpenError> {
+        pin();
         Self::dial(config, socket, process, events, Arc::default())
     }
 
@@ -422,7 +428,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             peek,
             live: halves.live,
             sink: config.diagnostics.sink.clone(),
-            _keep: halves.keep,
+            keep: halves.keep,
         };
         Ok(Self {
             pipe: Some(Either::Second(Encoder(recorder))),
@@ -598,8 +604,8 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         &mut self,
         message: impl FnOnce(u32, u64) -> ClientMessage,
     ) -> Result<ServerMessage, RequestError> {
-        if let Some(reason) = &self.reason {
-            return Err(RequestError::Lost(reason.clone()));
+        if let Some(reason) = self.known() {
+            return Err(RequestError::Lost(reason));
         }
         let (Some(remote), Some(Either::Second(Encoder(recorder)))) = (&mut self.remote, &mut self.pipe)
         else {
@@ -643,9 +649,17 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         self.reason.get_or_insert(reason).clone()
     }
 
+    /// Why the session is over, as far as this side knows without asking the server.
+    fn known(&mut self) -> Option<String> {
+        if self.remote.as_ref().is_some_and(Remote::is_in_child) {
+            self.reason.get_or_insert_with(|| FORKED.to_owned());
+        }
+        self.reason.clone()
+    }
+
     /// Why the session is over, if it is: what the server said of it, or how it went.
     pub fn reason(&mut self) -> Option<String> {
-        if self.reason.is_none()
+        if self.known().is_none()
             && let Some(Either::Second(Encoder(recorder))) = &self.pipe
             && let Some(fault) = recorder.lost()
         {
@@ -664,6 +678,11 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         }
         if let Some(mut remote) = self.remote.take() {
             let recorded = self.pipe.as_ref().map_or(0, Session::recorded);
+            if remote.is_in_child() {
+                // The server and what it hears are the parent's.
+                self.pipe = None;
+                return;
+            }
             if reason.is_some() {
                 self.deliver(remote.live.counters());
                 // The halves go before the memory that they work on.
@@ -784,6 +803,9 @@ impl Remote {
         message: &ClientMessage,
         mut drain: impl FnMut(),
     ) -> Result<(ServerMessage, u64), String> {
+        if self.is_in_child() {
+            return Err(FORKED.to_owned());
+        }
         let Self { channel, process, sink, .. } = self;
         let until = Until { process: process.as_ref().map(AsFd::as_fd), ..Until::default() };
         channel.send(message, Vec::new(), &until).map_err(|error| error.to_string())?;
@@ -812,6 +834,11 @@ impl Remote {
         }
     }
 
+    /// Whether the session, and with it the socket, is that of the process from which this one was forked.
+    fn is_in_child(&self) -> bool {
+        self.keep.is_in_child()
+    }
+
     /// Number of the next request.
     pub(super) const fn number(&mut self) -> u32 {
         self.numbers.mint()
@@ -824,6 +851,9 @@ impl Remote {
 
     /// Takes what the server has said, without waiting.
     pub(super) fn attend(&mut self) {
+        if self.is_in_child() {
+            return;
+        }
         while let Ok(Some(received)) = self.channel.try_recv() {
             hear(&self.sink, &received.message);
         }
@@ -832,6 +862,9 @@ impl Remote {
     /// Why a session ended for this fault. A server that ended may have said why; what this side found wrong is the
     /// reason itself.
     pub(super) fn why(remote: Option<&mut Self>, fault: Fault) -> String {
+        if remote.as_ref().is_some_and(|remote| remote.is_in_child()) {
+            return FORKED.to_owned();
+        }
         if fault != Fault::PeerGone {
             return fault.to_string();
         }
@@ -854,7 +887,7 @@ impl Remote {
     /// Lets go of a server whose session is lost. A process that does not end by its hang-up is ended.
     fn abandon(self) {
         self.watch.stop();
-        let Self { channel, process, _keep, .. } = self;
+        let Self { channel, process, keep: _keep, .. } = self;
         drop(channel);
         if let Some(process) = process
             && !process.wait(Some(Instant::now() + ABANDONED)).unwrap_or(false)

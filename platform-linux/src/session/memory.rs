@@ -8,7 +8,7 @@ use std::{
     io,
     os::fd::OwnedFd,
     ptr::NonNull,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use runahead_rings::{
@@ -17,7 +17,10 @@ use runahead_rings::{
     server,
 };
 
-use super::live::{LiveReader, LiveWriter};
+use super::{
+    fork::Enrolled,
+    live::{LiveReader, LiveWriter},
+};
 use crate::{
     control::message::Sizes,
     segment::{Mapping, OwnedSegment, map_peer},
@@ -183,6 +186,8 @@ unsafe fn region(mapping: &Mapping) -> Result<Region<'static>, MemoryError> {
 /// What the client's halves and its waiters work on.
 #[derive(Debug)]
 pub struct ClientMemory {
+    /// Before the mappings, which it names.
+    enrolled: OnceLock<Enrolled>,
     own: ClientSegments,
     peer: [Mapping; 4],
     /// Whether the server lives.
@@ -219,13 +224,18 @@ impl ClientKeep {
     pub fn memory(&self) -> Arc<ClientMemory> {
         Arc::clone(&self.memory)
     }
+
+    /// Whether this process was forked from the one that opened the session.
+    pub fn is_in_child(&self) -> bool {
+        self.memory.enrolled.get().is_some_and(Enrolled::is_in_child)
+    }
 }
 
 impl ClientHalves {
     /// Maps the server's segments and makes the halves.
     pub fn new(own: ClientSegments, sizes: &[u64; 4], descriptors: &[OwnedFd]) -> Result<Self, MemoryError> {
         let peer = map_all(sizes, descriptors)?;
-        let memory = Arc::new(ClientMemory { own, peer, alive: Liveness::new() });
+        let memory = Arc::new(ClientMemory { enrolled: OnceLock::new(), own, peer, alive: Liveness::new() });
         // SAFETY: the memory is kept in the result behind everything that borrows it, and an `Arc` does not move.
         let borrowed: &'static ClientMemory = unsafe { &*Arc::as_ptr(&memory) };
         let [page, replies, events, live] = &borrowed.peer;
@@ -259,9 +269,14 @@ impl ClientHalves {
             events: client::events_copied(client_page, server_page, events, event_words),
             marks: client::watermarks(server_page, Start::default()),
         };
+        let waiter = client::waiter(client_page, server_page, &borrowed.alive);
+        let own = borrowed.own.all().map(OwnedSegment::mapping);
+        // SAFETY: `ClientMemory` drops the place before the mappings and what else the waiter lies in.
+        let enrolled = unsafe { Enrolled::new(own, &borrowed.peer, waiter) }?;
+        let _ = memory.enrolled.set(enrolled);
         Ok(Self {
             rings: Some(rings),
-            waiter: client::waiter(client_page, server_page, &borrowed.alive),
+            waiter,
             peek: client::peek(client_page, server_page, replies),
             ringer: Some(client::ringer(client_page, server_page)),
             live,

@@ -27,7 +27,7 @@ use rustix::{
 };
 
 use super::{
-    Door, Native, clock,
+    Door, Native, clock, exit,
     live::{self, LiveWriter},
     log::Log,
     memory::{MemoryError, PAGE, ServerHalves, ServerMemory, ServerSegments},
@@ -46,7 +46,9 @@ use crate::{
         refuse::{Refuse, RefuseCode},
     },
     doorbell::EventFdDoorbell,
-    peer, poll,
+    peer,
+    pin::pin,
+    poll,
     signals::Blocked,
     storage::Heap,
 };
@@ -231,6 +233,7 @@ fn session<B: Native>(
     make: impl FnOnce(&Log) -> Result<B, String> + Send + 'static,
     done: impl FnOnce(B) + Send + 'static,
 ) -> Result<(), ServeError> {
+    pin();
     // Without it, when the client is in another PID namespace or gone already, the hang-up still tells. A client of
     // this very process ends with us.
     let client = peer::process_of(&socket).ok();
@@ -498,7 +501,10 @@ fn apply<B: Native>(
     let (Some(rings), Some(ringer), Some(mut live)) = taken else {
         return Err(ServeError::Fault(Fault::PeerGone));
     };
+    let Some(starting) = exit::enter() else { return Err(leaving()) };
     let backend = make(&desk.log).map_err(ServeError::Backend)?;
+    exit::driver_is_loaded();
+    drop(starting);
     let snapshot = caps(&backend);
     live.caps(&snapshot.bytes.0);
     let generation = snapshot.generation;
@@ -514,6 +520,7 @@ fn apply<B: Native>(
     let ended = run(&mut server, desk, &mut board);
     board.count(&server);
     server.link().close();
+    let _inside = inside(&mut server, desk);
     let finished = server.finish();
     // Before the memory that they worked on goes.
     drop(halves);
@@ -571,6 +578,7 @@ fn run<B: Native>(server: &mut Session<B>, desk: &Desk, board: &mut Board) -> Re
         if desk.gone.load(Ordering::Acquire) {
             return Ok(());
         }
+        let inside = inside(server, desk);
         let due = requests(server, desk, board).map_err(ServeError::Fault)?;
         // Up to the record that the next request follows, and no further.
         let most = due.map_or(BATCH, |after| {
@@ -588,6 +596,7 @@ fn run<B: Native>(server: &mut Session<B>, desk: &Desk, board: &mut Board) -> Re
             continue;
         }
         // There is nothing else to do.
+        drop(inside);
         board.count(server);
         let owes = server.applier().owes();
         server.link().door().limit = if owes { OWED.as_nanos() as u64 } else { 0 };
@@ -600,6 +609,19 @@ fn run<B: Native>(server: &mut Session<B>, desk: &Desk, board: &mut Board) -> Re
             Err(fault) => return Err(ServeError::Fault(fault)),
         }
     }
+}
+
+fn leaving() -> ServeError {
+    ServeError::Backend("the program is at its exit".to_owned())
+}
+
+/// Enters the native API. At the program's exit this does not return: the client is told, and waits for nothing.
+fn inside<B: Native>(server: &mut Session<B>, desk: &Desk) -> exit::Inside {
+    exit::enter().unwrap_or_else(|| {
+        desk.say(ServerMessage::Fault(fault_message(&leaving())));
+        server.link().close();
+        exit::rest()
+    })
 }
 
 /// Carries out the requests whose record was applied; the ordinal that the next one waits for.
