@@ -247,17 +247,18 @@ impl Evil<'_> {
                         (0, _) => near(random, bytes << 32),
                         _ => near(random, 0),
                     };
-                    word(events, ((head + place) % len) as usize).store(value, Ordering::Relaxed);
+                    // The head may be a damaged one.
+                    word(events, ((head & !7).wrapping_add(place) % len) as usize).store(value, Ordering::Relaxed);
                 }
                 let records = self.page(at::EVENT_HEAD + 8);
-                records.store(records.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                self.page(at::EVENT_HEAD).store(head + bytes, Ordering::Release);
+                records.store(records.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+                self.page(at::EVENT_HEAD).store(head.wrapping_add(bytes), Ordering::Release);
             }
             Target::Reply => {
                 let replies = self.own[1].mapping();
                 for place in (0..replies.len()).step_by(64) {
                     let status = word(replies, place);
-                    let tag = (status.load(Ordering::Relaxed) >> 32) + random.below(2);
+                    let tag = (status.load(Ordering::Relaxed) >> 32).wrapping_add(random.below(2));
                     let size = random.of(&[0, 1, 8, 4096, 4097, (1 << 30) - 1, random.0 & 0xfff]);
                     status.store(tag << 32 | random.below(4) << 30 | size, Ordering::Release);
                 }

@@ -373,3 +373,15 @@ pub fn resident(process: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) << 10
 }
+
+/// Whether it becomes so in time.
+pub fn waits(most: Duration, mut so: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + most;
+    while !so() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    true
+}
