@@ -6,12 +6,10 @@
 mod common;
 
 use std::{
-    collections::BTreeSet,
     fs,
     io::{BufRead, BufReader, Write},
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
-        linux::fs::MetadataExt,
         unix::process::CommandExt,
     },
     process::{Child, Command, Stdio},
@@ -19,7 +17,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Deaf, PROGRAM, Random, Raw, SMALL, attributes, hello, number, welcome};
+use common::{
+    Deaf, PROGRAM, Random, Raw, SMALL, attributes, hello, holders, is_gone, number, segments_of, welcome,
+};
 use runahead_core::{Session, link::Patience, null::Null, reply_space};
 use runahead_linux::{
     control::{
@@ -250,47 +250,6 @@ fn client(phase: &str, seed: u64, input: Stdio) -> (Owned, u32) {
     (owned, server.unwrap_or_else(|| panic!("no client in phase {phase}")))
 }
 
-/// Device and file number of the segments that a process has mapped or open.
-fn segments(process: &str) -> BTreeSet<(u64, u64)> {
-    let files = [format!("/proc/{process}/fd"), format!("/proc/{process}/map_files")];
-    let entries = files.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
-    let is_ours = |path: &std::path::Path| {
-        fs::read_link(path).is_ok_and(|link| link.to_string_lossy().starts_with("/memfd:runahead-"))
-    };
-    let mut found: BTreeSet<_> = entries
-        .filter(|entry| is_ours(&entry.path()))
-        .filter_map(|entry| fs::metadata(entry.path()).ok())
-        .map(|file| (file.st_dev(), file.st_ino()))
-        .collect();
-    // `map_files` needs a privilege; the listing does not.
-    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
-    for line in maps.lines().filter(|line| line.contains("/memfd:runahead-")) {
-        let mut words = line.split_whitespace().skip(3);
-        let (device, file) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let (major, minor) = device.split_once(':').unwrap_or_default();
-        let part = |text| u32::from_str_radix(text, 16).unwrap_or(0);
-        let device = rustix::fs::makedev(part(major), part(minor));
-        found.extend(file.parse().ok().map(|file| (device, file)));
-    }
-    found
-}
-
-/// Whoever still has one of these segments.
-fn holders(these: &BTreeSet<(u64, u64)>) -> Vec<String> {
-    let processes = fs::read_dir("/proc").expect("procfs").flatten();
-    let names = processes.filter_map(|entry| entry.file_name().into_string().ok());
-    names
-        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
-        .filter(|name| !segments(name).is_disjoint(these))
-        .collect()
-}
-
-/// No process, or one that whoever adopted it has yet to reap.
-fn is_gone(number: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{number}/stat"));
-    stat.map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
-}
-
 /// Processes are timed here: one test at a time.
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
@@ -302,8 +261,8 @@ fn killed(phase: &str, seed: u64, after: Duration) -> Duration {
     let (mut client, number) = client(phase, seed, Stdio::null());
     let server = Watched::new(number);
     std::thread::sleep(after);
-    let mut shared = segments(&number.to_string());
-    shared.extend(segments(&client.0.id().to_string()));
+    let mut shared = segments_of(&number.to_string());
+    shared.extend(segments_of(&client.0.id().to_string()));
     assert!(phase == "handshake" || shared.len() >= 7, "{phase}: only {} segments", shared.len());
     let begin = Instant::now();
     client.0.kill().expect("it lives");
@@ -337,7 +296,7 @@ fn a_server_ends_with_a_client_that_is_killed() {
 fn what_is_left_would_be_found() {
     let (client, number) = client("idle", 0, Stdio::null());
     let _server = Watched::new(number);
-    let shared = segments(&number.to_string());
+    let shared = segments_of(&number.to_string());
     let holders = holders(&shared);
     for process in [client.0.id(), number] {
         assert!(holders.contains(&process.to_string()), "{process} is not among {holders:?}");

@@ -49,6 +49,7 @@ fn config() -> Config {
         server: None,
         arguments: vec![],
         wanted: Wanted(Terms { sizes, credit: 0, run_ahead: true, doorbell: Doorbell::Futex }),
+        ..Config::default()
     }
 }
 
@@ -164,8 +165,7 @@ fn work(client: &mut Program, phase: &str) {
             // Several events a batch in a ring that holds four of them.
             "events" => (0..8).all(|_| readback(pipe)),
             _ => {
-                answered(client.create_context(2, None, attributes()))
-                    && answered(client.destroy_context(2))
+                answered(client.create_context(2, None, attributes())) && answered(client.destroy_context(2))
             }
         };
         if !alive {

@@ -248,7 +248,8 @@ impl Evil<'_> {
                         _ => near(random, 0),
                     };
                     // The head may be a damaged one.
-                    word(events, ((head & !7).wrapping_add(place) % len) as usize).store(value, Ordering::Relaxed);
+                    word(events, ((head & !7).wrapping_add(place) % len) as usize)
+                        .store(value, Ordering::Relaxed);
                 }
                 let records = self.page(at::EVENT_HEAD + 8);
                 records.store(records.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);

@@ -3,9 +3,13 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::Write,
-    os::fd::{AsFd, OwnedFd},
+    os::{
+        fd::{AsFd, OwnedFd},
+        linux::fs::MetadataExt,
+    },
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
@@ -384,4 +388,45 @@ pub fn waits(most: Duration, mut so: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_micros(200));
     }
     true
+}
+
+/// Device and file number of the segments that a process has mapped or open.
+pub fn segments_of(process: &str) -> BTreeSet<(u64, u64)> {
+    let files = [format!("/proc/{process}/fd"), format!("/proc/{process}/map_files")];
+    let entries = files.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let is_ours = |path: &std::path::Path| {
+        fs::read_link(path).is_ok_and(|link| link.to_string_lossy().starts_with("/memfd:runahead-"))
+    };
+    let mut found: BTreeSet<_> = entries
+        .filter(|entry| is_ours(&entry.path()))
+        .filter_map(|entry| fs::metadata(entry.path()).ok())
+        .map(|file| (file.st_dev(), file.st_ino()))
+        .collect();
+    // `map_files` needs a privilege; the listing does not.
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    for line in maps.lines().filter(|line| line.contains("/memfd:runahead-")) {
+        let mut words = line.split_whitespace().skip(3);
+        let (device, file) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let (major, minor) = device.split_once(':').unwrap_or_default();
+        let part = |text| u32::from_str_radix(text, 16).unwrap_or(0);
+        let device = rustix::fs::makedev(part(major), part(minor));
+        found.extend(file.parse().ok().map(|file| (device, file)));
+    }
+    found
+}
+
+/// Whoever still has one of these segments.
+pub fn holders(these: &BTreeSet<(u64, u64)>) -> Vec<String> {
+    let processes = fs::read_dir("/proc").expect("procfs").flatten();
+    let names = processes.filter_map(|entry| entry.file_name().into_string().ok());
+    names
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .filter(|name| !segments_of(name).is_disjoint(these))
+        .collect()
+}
+
+/// No process, or one that whoever adopted it has yet to reap.
+pub fn is_gone(number: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{number}/stat"));
+    stat.map_or(true, |stat| stat.contains(") Z ") || stat.contains(") X "))
 }
