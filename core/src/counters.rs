@@ -5,25 +5,46 @@
 
 use crate::link::Tally;
 
-/// What a side waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Client: room in the command ring.
-    RingRoom,
-    /// Client: room in the stage.
-    StageRoom,
-    /// Client: the present credit.
-    Credit,
-    /// Client: an answer.
-    Answer,
-    /// Client: a watermark that its caller asked for, or that lockstep does.
-    Watermark,
-    /// Client: an answer over the control socket.
-    Control,
-    /// Server: records to apply.
-    Work,
-    /// Server: room in the event ring.
-    EventRoom,
+macro_rules! causes {
+    ($($cause:ident, $waits:ident, $parks:ident: $what:literal;)+) => {
+        /// What a side waited for. `platform-linux/WAITS.md` says who ends each wait.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Cause {
+            $(#[doc = $what] $cause,)+
+        }
+
+        impl Cause {
+            /// Every cause.
+            pub const ALL: &[Self] = &[$(Self::$cause),+];
+        }
+
+        impl Counters {
+            /// Waits of a cause, and how many of them slept.
+            #[must_use]
+            pub const fn of(&self, cause: Cause) -> (u64, u64) {
+                match cause {
+                    $(Cause::$cause => (self.$waits, self.$parks),)+
+                }
+            }
+
+            const fn of_mut(&mut self, cause: Cause) -> (&mut u64, &mut u64) {
+                match cause {
+                    $(Cause::$cause => (&mut self.$waits, &mut self.$parks),)+
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    RingRoom, ring_room_waits, ring_room_parks: "Client: room in the command ring.";
+    StageRoom, stage_room_waits, stage_room_parks: "Client: room in the stage.";
+    Credit, credit_waits, credit_parks: "Client: the present credit.";
+    Answer, answer_waits, answer_parks: "Client: an answer.";
+    Watermark, watermark_waits, watermark_parks: "Client: a watermark that its caller asked for, or that lockstep does.";
+    Control, control_waits, control_parks: "Client: an answer over the control socket.";
+    Work, work_waits, work_parks: "Server: records to apply.";
+    EventRoom, event_room_waits, event_room_parks: "Server: room in the event ring.";
 }
 
 /// Buckets of [`Counters::slept`].
@@ -122,16 +143,7 @@ impl Counters {
 
     /// Counts a wait, with the microseconds that it slept if it did.
     pub fn count(&mut self, cause: Cause, slept: Option<u64>) {
-        let (waits, parks) = match cause {
-            Cause::RingRoom => (&mut self.ring_room_waits, &mut self.ring_room_parks),
-            Cause::StageRoom => (&mut self.stage_room_waits, &mut self.stage_room_parks),
-            Cause::Credit => (&mut self.credit_waits, &mut self.credit_parks),
-            Cause::Answer => (&mut self.answer_waits, &mut self.answer_parks),
-            Cause::Watermark => (&mut self.watermark_waits, &mut self.watermark_parks),
-            Cause::Control => (&mut self.control_waits, &mut self.control_parks),
-            Cause::Work => (&mut self.work_waits, &mut self.work_parks),
-            Cause::EventRoom => (&mut self.event_room_waits, &mut self.event_room_parks),
-        };
+        let (waits, parks) = self.of_mut(cause);
         *waits += 1;
         if let Some(microseconds) = slept {
             *parks += 1;
@@ -208,6 +220,18 @@ mod tests {
                 _ => 0,
             };
             assert_eq!(value, expected, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn each_cause_has_counters_of_its_own() {
+        let mut counters = Counters::default();
+        for (at, cause) in Cause::ALL.iter().enumerate() {
+            (0..=at).for_each(|_| counters.count(*cause, None));
+            counters.count(*cause, Some(0));
+        }
+        for (at, cause) in Cause::ALL.iter().enumerate() {
+            assert_eq!(counters.of(*cause), (at as u64 + 2, 1), "{cause:?}");
         }
     }
 

@@ -13,6 +13,7 @@ use std::{
 
 use runahead_core::{
     Counters, Fault, Session,
+    counters::Cause,
     link::Patience,
     null::Null,
     reply_space,
@@ -354,15 +355,10 @@ fn both_roles_count_the_same_stream() {
         }
         assert!(own.credit_waits >= own.credit_parks && own.control_waits == 2, "{own:?}");
         let parks = |counters: &Counters| counters.slept.iter().sum::<u64>();
-        let by_cause = own.credit_parks
-            + own.answer_parks
-            + own.watermark_parks
-            + own.control_parks
-            + own.ring_room_parks
-            + own.stage_room_parks;
-        assert_eq!(parks(&own), by_cause);
-        assert!(own.sleeps >= by_cause - own.control_parks);
-        assert_eq!(parks(&server), server.work_parks + server.event_room_parks);
+        let by_cause =
+            |counters: &Counters| Cause::ALL.iter().map(|cause| counters.of(*cause).1).sum::<u64>();
+        assert_eq!((parks(&own), parks(&server)), (by_cause(&own), by_cause(&server)));
+        assert!(own.sleeps >= parks(&own) - own.control_parks && server.sleeps >= parks(&server));
         assert!(server.work_waits > 0 && own.round_trips() >= own.answer_waits);
         client.close().expect("an orderly end");
     }
@@ -617,6 +613,31 @@ fn a_killed_server_is_noticed_wherever_the_client_waits() {
         };
         assert!(took < Duration::from_millis(100), "case {case}: noticed after {took:?}");
     }
+}
+
+/// A goodbye waits for what was published, and not for ever: the one wait that time ends.
+#[test]
+fn a_server_that_does_not_finish_is_ended() {
+    let mut client = open(Topology::Spawn, AHEAD);
+    prepare(&mut client);
+    let process = client.process().expect("a server process");
+    let number = process.number();
+    process.signal(rustix::process::Signal::STOP).expect("a process of ours");
+    client.pipe().draw_vbo(&draw(), &RANGE, &[]).expect("recorded");
+    let start = Instant::now();
+    let error = client.close().expect_err("it did not finish");
+    assert!(error.starts_with("the server did not finish"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+    // Killed is not stopped: it goes.
+    let deadline = Instant::now() + Duration::from_secs(2);
+    let alive = || {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+    };
+    while alive() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!alive(), "process {number} was left behind");
 }
 
 fn descriptors_and_threads() -> (usize, usize) {
