@@ -2,10 +2,11 @@
 
 use std::{convert::Infallible, hint::black_box, time::Instant};
 
+use runahead_verify::steady::draw;
 use runahead_wire::{BlobRef, Bulk, Row, Sink, pipe};
 
 use crate::{
-    instructions::{Counted, dispatch_draws, draw, encode_draw},
+    instructions::{Counted, dispatch_draws, encode_draw},
     ours::Session,
     report::{Case, Goal, Report},
     work::{median, pin},

@@ -10,29 +10,28 @@ use std::{
 };
 
 use runahead_core::{
-    Applier, Fault, Mode, Quota, RecordError, Recorder, Server,
+    Applier, Fault, Mode, Quota, Recorder, Server,
     link::{Bells, Link, Look, Patience, Rest},
     null::Null,
-    slots::SlotSpace,
     trace::Method,
-    tracker::{Constants, Tracker, Verb},
+    tracker::Verb,
     wait::WaitState,
 };
 use runahead_linux::{doorbell::FutexDoorbell, storage::Heap};
 use runahead_rings::{Memory, Pages, ReplyClient, Start, Watermark, client, server, session};
-use runahead_verify::fuzz::Nowhere;
+use runahead_verify::{
+    fuzz::Nowhere,
+    steady::{DRAWS, Scene},
+};
 use runahead_wire::{
-    Bulk, Handle,
-    payload::{
-        BindContext, BufferRange, DrawInfo, DrawRange, IndexBuffer, Present, ProgramDesc, ResourceDesc,
-        SubData, VertexBuffer,
-    },
+    Handle,
+    payload::BufferRange,
     pipe::{Encoder, Pipe},
-    values::{CapsBits, ShaderBufferClass, StorageKind},
+    values::{CapsBits, ShaderBufferClass},
 };
 
 use crate::{
-    instructions::{Counted, draw},
+    instructions::Counted,
     report::{Case, Goal, Report},
     work::{median, on_processor, pin},
 };
@@ -76,11 +75,6 @@ impl Link for Counting {
 type Client = Encoder<Recorder<'static, Counting, Nowhere>>;
 type Served = Server<'static, Counting, Null, Heap>;
 
-/// What a scene is recorded through.
-pub trait Recording: Pipe<Error = RecordError> {}
-
-impl<P: Pipe<Error = RecordError>> Recording for P {}
-
 /// Bytes of the command ring.
 const COMMANDS: usize = 8 << 20;
 /// Bytes of the stage.
@@ -118,74 +112,6 @@ fn halves() -> (Client, Served) {
         applier
     });
     (Encoder(recorder), server)
-}
-
-const BUFFERS: u32 = 16;
-
-/// What a renderer has set up before its frames.
-pub struct Scene {
-    tracker: Tracker,
-    slots: SlotSpace<Heap>,
-    constants: Constants<Heap>,
-    program: Handle,
-    info: DrawInfo,
-    ranges: [DrawRange; 1],
-}
-
-impl Scene {
-    pub fn new(pipe: &mut impl Recording) -> Self {
-        pipe.bind_context(&BindContext { context: 1, draw_surface: 1, read_surface: 1 }).expect("recorded");
-        for slot in 1..=BUFFERS {
-            pipe.resource_create(&ResourceDesc {
-                resource: Handle::new(slot, 1),
-                storage_kind: StorageKind::Buffer.raw() as u8,
-                buf_size: 1 << 20,
-                ..ResourceDesc::default()
-            })
-            .expect("recorded");
-        }
-        let program = Handle::new(1, 1);
-        let mut modules = [Bulk::EMPTY; 6];
-        modules[0] = Bulk::Bytes(&[0; 64]);
-        let desc = ProgramDesc {
-            cso: program,
-            stage_mask: 1,
-            global_ubo_size: 1024,
-            link_status: 1,
-            ..ProgramDesc::default()
-        };
-        pipe.create_shader_state(&desc, modules, Bulk::Bytes(&[0; 64])).expect("recorded");
-        let mut tracker = Tracker::default();
-        tracker.set_programs(program, program, program);
-        let mut constants = Constants::default();
-        assert!(constants.relinked(1024), "memory for an image");
-        let (mut info, ranges) = draw();
-        info.index_resource = Handle::new(1, 1);
-        let mut scene = Self { tracker, slots: SlotSpace::default(), constants, program, info, ranges };
-        scene.bind(0);
-        scene.draw(pipe);
-        scene
-    }
-
-    /// Buffers of another object.
-    fn bind(&mut self, object: u32) {
-        let buffer = |at: u32| Handle::new(at % BUFFERS + 1, 1);
-        let vertices = VertexBuffer { resource: buffer(object), stride: 32, ..VertexBuffer::default() };
-        assert!(self.tracker.vertex_buffers().set(0, &[vertices]), "within the window");
-        *self.tracker.index_buffer() =
-            IndexBuffer { resource: buffer(object + 1), index_size: 2, ..IndexBuffer::default() };
-        let offset = u64::from(object) * 256;
-        let range = BufferRange { resource: buffer(object + 2), offset, size: 256 };
-        let uniforms = self.tracker.shader_buffers(ShaderBufferClass::Uniform);
-        assert!(uniforms.buffers.set(0, &[range]), "within the window");
-    }
-
-    fn draw(&mut self, pipe: &mut impl Recording) {
-        let outcome = self.tracker.sync(Verb::Draw, pipe, &mut self.slots);
-        assert!(outcome.is_ok(), "{outcome:?}");
-        self.constants.emit(pipe, self.program).expect("recorded");
-        pipe.draw_vbo(&self.info, &self.ranges, &[]).expect("recorded");
-    }
 }
 
 /// A draw with nothing changed.
@@ -286,34 +212,6 @@ fn instructions(report: &mut Report) -> Result<(), String> {
         report.add(&Case { case: name, value: function.count()?, goal, ..case });
     }
     Ok(())
-}
-
-/// Draws of a frame, each with its own buffers and uniforms: the reference's busiest steady load.
-const DRAWS: u32 = 1_471;
-/// Uploads of a frame.
-const UPLOADS: u32 = 144;
-/// Bytes of uniforms a draw, and of an upload.
-const UNIFORM_BYTES: usize = 512;
-const UPLOAD_BYTES: usize = 436;
-
-impl Scene {
-    /// Records one frame: buffers, uniforms and a draw, 1,471 times, and 144 uploads between them.
-    pub fn frame(&mut self, pipe: &mut impl Recording, serial: u64) {
-        let mut uniforms = [0; UNIFORM_BYTES];
-        for object in 0..DRAWS {
-            self.bind(object);
-            uniforms.fill((object as u8).wrapping_add(serial as u8));
-            assert!(self.constants.set(0, &uniforms), "within the image");
-            if object % (DRAWS / UPLOADS) == 0 && object / (DRAWS / UPLOADS) < UPLOADS {
-                let offset = u64::from(object) * 16;
-                let data = SubData::for_buffer(Handle::new(3, 1), offset, UPLOAD_BYTES as u64);
-                pipe.resource_sub_data(&data, &[], Bulk::Bytes(&[7; UPLOAD_BYTES])).expect("recorded");
-            }
-            self.draw(pipe);
-        }
-        let present = Present { frame_serial: serial, ..Present::default() };
-        pipe.present(&present, &[]).expect("recorded");
-    }
 }
 
 /// What some frames cost.

@@ -10,6 +10,7 @@ use std::{
 
 use runahead_linux::doorbell::FutexDoorbell;
 use runahead_rings::{CopyOut, InPlace, Producer, record};
+use runahead_verify::steady::draw;
 use runahead_wire::{
     NoStage, Row,
     payload::{DrawInfo, DrawRange},
@@ -158,12 +159,6 @@ pub fn worker(mut arguments: impl Iterator<Item = String>) -> ExitCode {
         assert!(taken == RECORDS * (lap as u64 + 1), "{taken} records arrived in {} laps", lap + 1);
     }
     ExitCode::SUCCESS
-}
-
-/// A draw as a renderer's inner loop makes it: one range of indexed triangles.
-pub fn draw() -> (DrawInfo, [DrawRange; 1]) {
-    let info = DrawInfo { mode: 4, index_size: 2, instance_count: 1, num_draws: 1, ..DrawInfo::default() };
-    (info, [DrawRange { start: 0, count: 36, index_bias: 0 }])
 }
 
 #[inline(never)]

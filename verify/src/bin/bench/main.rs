@@ -24,7 +24,7 @@ usage: bench (rings | codec | core | sessions) [--only TEXT] [--json] [--rounds 
   rings      throughput, latency and wake-ups of the rings, beside bare memory and other rings
   codec      instructions and time to encode, decode and dispatch records
   core       instructions of a tracked draw and of applying it; frames through both halves
-  sessions   the same frames in one call, two threads and two processes; answers
+  sessions   the same frames in one call, two threads and two processes; wake-ups, system calls, answers
   --only     the tables whose titles contain TEXT
   --json     one JSON object a line instead of a table
   --rounds   interleaved rounds, medians of which are printed (default 15)
@@ -61,6 +61,9 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).peekable();
     if arguments.peek().is_some_and(|first| first == instructions::WORKER) {
         return instructions::worker(arguments.skip(1));
+    }
+    if arguments.peek().is_some_and(|first| first == sessions::WORKER) {
+        return sessions::worker(arguments.skip(1));
     }
     let outcome = parse(arguments).and_then(|options| {
         let mut report = Report::new(options.json, options.only);

@@ -117,6 +117,11 @@ impl Report {
     }
 }
 
+/// A line of a worker's.
+pub fn say(text: &str) {
+    println!("{text}");
+}
+
 pub fn complain(text: &str) {
     eprintln!("{text}");
 }

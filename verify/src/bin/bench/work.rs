@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use runahead_verify::sessions::median;
 use rustix::{
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
     time::{ClockId, clock_gettime},
@@ -126,14 +127,4 @@ pub fn race(produce: impl FnOnce() + Send, consume: impl FnOnce() + Send) -> Tri
 pub trait Transport {
     /// Moves so many records.
     fn run(&mut self, records: u64) -> Trial;
-}
-
-pub fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
-    }
 }
