@@ -133,8 +133,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "RUNAHEAD_STATS",
         allowed: "0, 1 or the path of a file (with a slash in it)",
         default: "0",
-        what: "1: when the session ends, what both sides counted goes to standard error as a table; a file: it is \
-               appended as JSON, a line for each side",
+        what: "at the end of a session, what both sides counted: 1 prints it, a file has it appended as JSON",
         set: |config, value| {
             config.diagnostics.counting = match value.as_bytes() {
                 b"0" => Counting::Off,

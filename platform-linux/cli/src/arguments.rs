@@ -12,7 +12,7 @@ pub struct Missing {
 }
 
 /// Every verb that is not there yet.
-pub const MISSING: [Missing; 6] = [
+pub const MISSING: [Missing; 5] = [
     Missing {
         name: "run",
         what: "start a GL program that draws through Runahead",
@@ -39,11 +39,6 @@ pub const MISSING: [Missing; 6] = [
         what: "serve clients that connect",
         instead: "RUNAHEAD_TOPOLOGY=spawn starts one server for each session",
     },
-    Missing {
-        name: "bench",
-        what: "measure sessions on this machine",
-        instead: "`./x bench` in the source tree runs the benches that there are",
-    },
 ];
 
 /// What there is to do.
@@ -53,14 +48,30 @@ pub enum Task {
     Help,
     /// Say what `info` does.
     HelpInfo,
+    /// Say what `bench` does.
+    HelpBench,
     /// Say which build this is.
     Version,
     /// Open a session and say what it is like.
     Info {
         /// As JSON.
         json: bool,
+        /// With what both sides counted.
+        stats: bool,
+    },
+    /// Measure sessions.
+    Bench {
+        /// As JSON.
+        json: bool,
+        /// Rounds, of which the median is printed.
+        rounds: usize,
     },
 }
+
+/// Rounds of `bench`, unless others are asked for.
+pub const ROUNDS: usize = 5;
+/// The most that can be asked for.
+pub const MOST_ROUNDS: usize = 1000;
 
 /// Reads the arguments behind the program's name.
 ///
@@ -72,9 +83,11 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String
     };
     match verb.as_str() {
         "info" => info(arguments),
+        "bench" => bench(arguments),
         "help" => match arguments.next().as_deref() {
             None | Some("help") => end("help", arguments, Task::Help),
             Some("info") => end("help", arguments, Task::HelpInfo),
+            Some("bench") => end("help", arguments, Task::HelpBench),
             Some(other) => Err(unavailable(other)),
         },
         "--help" | "-h" => end("--help", arguments, Task::Help),
@@ -84,17 +97,39 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String
 }
 
 fn info(arguments: impl Iterator<Item = String>) -> Result<Task, String> {
-    let mut json = false;
+    let (mut json, mut stats) = (false, false);
     for argument in arguments {
         match argument.as_str() {
             "--json" => json = true,
+            "--stats" => stats = true,
             "--help" | "-h" => return Ok(Task::HelpInfo),
-            other => {
-                return Err(format!("info does not take {other:?}; `runahead help info` says what it takes"));
-            }
+            other => return Err(untaken("info", other)),
         }
     }
-    Ok(Task::Info { json })
+    Ok(Task::Info { json, stats })
+}
+
+fn bench(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
+    let (mut json, mut rounds) = (false, ROUNDS);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--json" => json = true,
+            "--rounds" => {
+                let number = arguments.next().unwrap_or_default();
+                rounds =
+                    number.parse().ok().filter(|rounds| (1..=MOST_ROUNDS).contains(rounds)).ok_or(
+                        format!("--rounds takes a number from 1 to {MOST_ROUNDS} and not {number:?}"),
+                    )?;
+            }
+            "--help" | "-h" => return Ok(Task::HelpBench),
+            other => return Err(untaken("bench", other)),
+        }
+    }
+    Ok(Task::Bench { json, rounds })
+}
+
+fn untaken(verb: &str, argument: &str) -> String {
+    format!("{verb} does not take {argument:?}; `runahead help {verb}` says what it takes")
 }
 
 fn end(before: &str, mut arguments: impl Iterator<Item = String>, task: Task) -> Result<Task, String> {

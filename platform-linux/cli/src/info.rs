@@ -4,8 +4,11 @@ use std::{fs, process};
 
 use runahead_core::null::Null;
 use runahead_linux::{
-    control::{handshake::Identity, message::Terms},
-    session::{Client, Config, Topology},
+    control::{
+        handshake::Identity,
+        message::{SurfaceOp, Terms},
+    },
+    session::{Client, Config, Counting, Statistics, Topology},
 };
 use runahead_wire::values::{BackendKind, CapsBits};
 
@@ -21,15 +24,27 @@ const APPLY: &str = "runahead-apply";
 ///
 /// # Errors
 /// The sentence for the user.
-pub fn look(mut config: Config) -> Result<Report, String> {
+pub fn look(mut config: Config, stats: bool) -> Result<Report, String> {
     // The only one there is so far.
     config.arguments = ["--backend", "null"].map(Into::into).into();
+    if stats && config.diagnostics.counting == Counting::Off {
+        config.diagnostics.counting = Counting::On;
+    }
     let make = || Ok(Null::default());
-    let client = Client::open(&config, BackendKind::Null, make, Silence)
+    let mut client = Client::open(&config, BackendKind::Null, make, Silence)
         .map_err(|error| format!("no session was opened: {error}"))?;
-    let report = of(&client, config.wanted.0);
+    let mut report = of(&client, config.wanted.0);
+    if stats {
+        report.statistics = Some(statistics(&mut client)?);
+    }
     client.close().map_err(|error| format!("the session did not end well: {error}"))?;
     Ok(report)
+}
+
+/// What both sides have counted once the server has answered a request.
+fn statistics(client: &mut Client<Null, Silence>) -> Result<Statistics, String> {
+    client.surface(1, SurfaceOp::CreateSurfaceless).map_err(|error| error.to_string())?;
+    Ok(client.statistics())
 }
 
 fn of(client: &Client<Null, Silence>, asked: Terms) -> Report {
@@ -58,6 +73,7 @@ fn of(client: &Client<Null, Silence>, asked: Terms) -> Report {
         mode,
         asked,
         identity: Identity::own(true),
+        statistics: None,
     }
 }
 

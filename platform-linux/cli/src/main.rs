@@ -2,13 +2,14 @@
 //!
 //! # Contract
 //!
-//! - Data goes to standard output, and nothing else does; with `--json` it is one object on one line.
+//! - Data goes to standard output, and nothing else does; with `--json` it is an object a line.
 //! - What went wrong is one sentence on standard error.
 //! - Exit status: 0 when it was done, 1 when it was not, 2 for a command line that makes no sense or asks for a verb
 //!   that is not there yet.
 //! - What kind of session is opened is said by the environment alone ([`runahead_linux::settings`]).
 
 mod arguments;
+mod bench;
 mod help;
 mod info;
 mod report;
@@ -41,14 +42,19 @@ fn main() -> ExitCode {
 }
 
 fn perform(task: Task) -> Result<(), String> {
+    let config = || settings::from_environment().map_err(|error| error.to_string());
     let text = match task {
         Task::Help => help::program(),
         Task::HelpInfo => help::INFO.to_owned(),
+        Task::HelpBench => help::bench(),
         Task::Version => format!("runahead {}\n", message::BUILD),
-        Task::Info { json } => {
-            let config = settings::from_environment().map_err(|error| error.to_string())?;
-            let report = info::look(config)?;
+        Task::Info { json, stats } => {
+            let report = info::look(config()?, stats)?;
             if json { report.json() } else { report.text() }
+        }
+        Task::Bench { json, rounds } => {
+            let figures = bench::measure(&config()?, rounds)?;
+            if json { bench::json(&figures) } else { bench::text(&figures) }
         }
     };
     let mut out = io::stdout().lock();

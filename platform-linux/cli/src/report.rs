@@ -2,15 +2,16 @@
 
 use std::fmt::{self, Write};
 
+use runahead_core::Counters;
 use runahead_linux::{
     control::{
         handshake::{Identity, USUAL},
         message::Terms,
     },
-    session::Topology,
+    session::{Statistics, Topology},
 };
 use runahead_wire::values::BackendKind;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// Who applies the commands.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,8 @@ pub struct Report {
     pub asked: Terms,
     /// What client and server had to agree on.
     pub identity: Identity,
+    /// What both sides counted, if it is wanted.
+    pub statistics: Option<Statistics>,
 }
 
 impl Role {
@@ -109,6 +112,15 @@ impl Mode {
     }
 }
 
+/// The counters of a role, each by its name.
+fn counters(of: &Counters) -> Value {
+    let named =
+        Counters::ROWS.iter().zip(of.values()).map(|(row, value)| (row.name.to_owned(), value.into()));
+    let mut object: Map<String, Value> = named.collect();
+    object.insert("slept".to_owned(), json!(of.slept));
+    Value::Object(object)
+}
+
 const fn backend_name(backend: BackendKind) -> &'static str {
     match backend {
         BackendKind::Unknown => "unknown",
@@ -140,7 +152,7 @@ impl Report {
     /// One object on one line.
     pub fn json(&self) -> String {
         let asked = &self.asked;
-        let object = json!({
+        let mut object = json!({
             "topology": self.topology.name(),
             "server": { "role": self.role.name(), "pid": self.role.pid(), "tid": self.role.tid() },
             "backend": backend_name(self.backend),
@@ -159,6 +171,12 @@ impl Report {
             "fingerprint": format!("{:#018x}", self.identity.fingerprint),
             "build": self.identity.build,
         });
+        if let Some(statistics) = &self.statistics {
+            object["statistics"] = json!({
+                "client": counters(&statistics.client),
+                "server": statistics.server.as_ref().ok().map(counters),
+            });
+        }
         format!("{object}\n")
     }
 
@@ -186,6 +204,9 @@ impl Report {
         line("protocol", &self.identity.protocol);
         line("fingerprint", &format_args!("{:#018x}", self.identity.fingerprint));
         line("build", &self.identity.build);
+        if let Some(statistics) = &self.statistics {
+            out += &statistics.table();
+        }
         out
     }
 }

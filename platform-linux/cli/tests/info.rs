@@ -177,6 +177,74 @@ fn the_smallest_and_largest_settings_open_a_session() {
 }
 
 #[test]
+fn statistics_come_with_the_rest_if_they_are_asked_for() {
+    for topology in ["direct", "inproc"] {
+        let settings = [("RUNAHEAD_TOPOLOGY", topology)];
+        let text = said(&runahead(&["info", "--json", "--stats"], &settings), 0).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        holds(&value, &[&KEYS[..], &["statistics"]].concat()).unwrap();
+        let (client, server) = (&value["statistics"]["client"], &value["statistics"]["server"]);
+        let served = topology != "direct";
+        assert_eq!(client["control_waits"], json!(u64::from(served)), "{value}");
+        assert_eq!(server.is_null(), !served, "{value}");
+        if served {
+            holds(server, &client.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>())
+                .unwrap();
+            assert!(
+                server["work_waits"].is_u64() && client["slept"].as_array().unwrap().len() > 8,
+                "{value}"
+            );
+        }
+    }
+    let inproc = [("RUNAHEAD_TOPOLOGY", "inproc")];
+    let text = said(&runahead(&["info", "--stats"], &inproc), 0).unwrap();
+    assert!(text.contains("control_waits") && text.contains("work_waits"), "{text}");
+    let without = said(&runahead(&["info"], &inproc), 0).unwrap();
+    assert!(!without.contains("control_waits"), "{without}");
+}
+
+/// The variable does the same for any session, and puts it where data does not go.
+#[test]
+fn a_session_ends_with_its_statistics_where_the_variable_says_so() {
+    let settings = [("RUNAHEAD_TOPOLOGY", "inproc"), ("RUNAHEAD_STATS", "1")];
+    let output = runahead(&["info"], &settings);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && errors.starts_with("runahead: statistics of a session"), "{errors}");
+    let scratch = Scratch::new("statistics");
+    let file = scratch.0.join("counted");
+    let settings = [("RUNAHEAD_TOPOLOGY", "inproc"), ("RUNAHEAD_STATS", file.to_str().unwrap())];
+    said(&runahead(&["info"], &settings), 0).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    let roles: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["role"].clone()).collect();
+    assert_eq!(roles, ["client", "server"]);
+    // What cannot be written is said, and the session was a session all the same.
+    let settings = [("RUNAHEAD_TOPOLOGY", "inproc"), ("RUNAHEAD_STATS", "/nowhere/counted")];
+    let output = runahead(&["info"], &settings);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && errors.contains("the statistics are not written: "), "{errors}");
+}
+
+#[test]
+fn lines_of_the_log_come_as_grave_as_asked_for() {
+    for (level, part) in [("info", "runahead: info: server: applies on null"), ("warning", ""), ("off", "")] {
+        let output = runahead(&["info"], &[("RUNAHEAD_TOPOLOGY", "inproc"), ("RUNAHEAD_LOG", level)]);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && errors.contains(part) && errors.is_empty() == part.is_empty(),
+            "{errors}"
+        );
+    }
+}
+
+#[test]
+fn either_doorbell_opens_a_session() {
+    for doorbell in ["futex", "eventfd"] {
+        json(&[("RUNAHEAD_TOPOLOGY", "inproc"), ("RUNAHEAD_DOORBELL", doorbell)]);
+    }
+}
+
+#[test]
 fn the_text_says_the_same_as_the_object() {
     let settings = [("RUNAHEAD_TOPOLOGY", "inproc"), ("RUNAHEAD_RING_KB", "64")];
     let text = said(&runahead(&["info"], &settings), 0).unwrap();

@@ -1,4 +1,4 @@
-//! Every verb but `info`: what it says, where, and with which exit status.
+//! Every verb but `info` and `bench`: what it says, where, and with which exit status.
 
 mod common;
 
@@ -15,10 +15,17 @@ fn refused(arguments: &[&str], status: i32, sentence: &str) {
 #[test]
 fn help_says_what_there_is() {
     let text = said(&runahead(&["help"], &[]), 0).unwrap();
-    for part in ["usage: runahead VERB", "info [--json]", "not there yet:", "Exit status:", "example:"] {
+    for part in [
+        "usage: runahead VERB",
+        "info [--json]",
+        "bench [--json]",
+        "not there yet:",
+        "Exit status:",
+        "example:",
+    ] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
-    for verb in ["run", "record", "replay", "diff", "serve", "bench"] {
+    for verb in ["run", "record", "replay", "diff", "serve"] {
         let line = format!("\n  {verb} ");
         let at = text.find(&line).unwrap_or_else(|| panic!("no {verb} in {text}"));
         assert!(at > text.find("not there yet:").unwrap(), "{verb} is listed as if it were there");
@@ -37,7 +44,7 @@ fn help_says_what_there_is() {
 
 #[test]
 fn help_fits_a_terminal() {
-    for arguments in [&["help"][..], &["help", "info"]] {
+    for arguments in [&["help"][..], &["help", "info"], &["help", "bench"]] {
         let text = said(&runahead(arguments, &[]), 0).unwrap();
         let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap();
         assert!(widest.chars().count() <= 120, "{widest}");
@@ -50,11 +57,13 @@ fn help_needs_no_valid_settings() {
 }
 
 #[test]
-fn info_has_help_of_its_own() {
-    let text = said(&runahead(&["help", "info"], &[]), 0).unwrap();
-    assert!(text.starts_with("usage: runahead info [--json]\n"), "{text}");
-    for same in [&["info", "--help"][..], &["info", "-h"], &["info", "--json", "--help"]] {
-        assert_eq!(said(&runahead(same, &[]), 0).as_deref(), Ok(text.as_str()), "{same:?}");
+fn verbs_have_help_of_their_own() {
+    for (verb, usage) in [("info", "info [--json] [--stats]"), ("bench", "bench [--json] [--rounds N]")] {
+        let text = said(&runahead(&["help", verb], &[]), 0).unwrap();
+        assert!(text.starts_with(&format!("usage: runahead {usage}\n")), "{text}");
+        for same in [&[verb, "--help"][..], &[verb, "-h"], &[verb, "--json", "--help"]] {
+            assert_eq!(said(&runahead(same, &[]), 0).as_deref(), Ok(text.as_str()), "{same:?}");
+        }
     }
 }
 
@@ -73,7 +82,6 @@ fn verbs_that_are_not_there_yet_say_what_works_instead() {
         ("replay", "draw a recorded file", "`./x test`"),
         ("diff", "compare two recorded files", "diff(1)"),
         ("serve", "serve clients", "RUNAHEAD_TOPOLOGY=spawn"),
-        ("bench", "measure sessions", "`./x bench`"),
     ] {
         for arguments in [&[verb][..], &[verb, "--", "glxgears", "--json"], &["help", verb]] {
             let sentence = said(&runahead(arguments, &[]), 2).unwrap();
@@ -92,6 +100,15 @@ fn what_makes_no_sense_points_to_help() {
     refused(&[""], 2, "there is no verb \"\"; `runahead help` lists them");
     refused(&["\n\u{1b}[2J"], 2, "there is no verb \"\\n\\u{1b}[2J\"; `runahead help` lists them");
     refused(&["info", "--jsn"], 2, "info does not take \"--jsn\"; `runahead help info` says what it takes");
+    refused(
+        &["bench", "rings"],
+        2,
+        "bench does not take \"rings\"; `runahead help bench` says what it takes",
+    );
+    for (rounds, shown) in [(&["0"][..], "0"), (&["1001"], "1001"), (&["x"], "x"), (&[], "")] {
+        let sentence = format!("--rounds takes a number from 1 to 1000 and not {shown:?}");
+        refused(&[&["bench", "--rounds"], rounds].concat(), 2, &sentence);
+    }
     refused(&["--version", "x"], 2, "nothing may follow --version but \"x\" does; try `runahead help`");
     refused(&["help", "info", "x"], 2, "nothing may follow help but \"x\" does; try `runahead help`");
 }

@@ -189,7 +189,7 @@ fn answer(report: &mut Report, rounds: usize) -> Result<(), String> {
     let kinds = [
         ("back to back, spawn", Before::Nothing, 5_000, 3.0),
         // It looks for work for a while before it sleeps.
-        ("server asleep for under 200 us, spawn", Before::Work(Duration::from_micros(250)), 500, 15.0),
+        ("server asleep for under 200 us, spawn", Before::Work(Duration::from_micros(150)), 500, 15.0),
         ("both asleep, spawn", Before::Sleep(Duration::from_micros(500)), 500, 16.0),
     ];
     let mut times = kinds.map(|_| Vec::new());
