@@ -302,6 +302,30 @@ fn the_control_that_waits_in_its_turn_delays_the_other() {
 }
 
 #[test]
+fn requests_of_several_threads_take_turns() {
+    for topology in [Topology::Direct, Topology::Inproc, Topology::Spawn] {
+        let session = open(&config(topology, "null"), &Lines::default());
+        thread::scope(|scope| {
+            for first in [1, 1000, 2000] {
+                let session = &session;
+                scope.spawn(move || {
+                    for number in first..first + 50 {
+                        let context = context(session, number);
+                        session.with(&context, |turn| prepare(turn.pipe)).expect("alive").expect("recorded");
+                        session.leave().expect("alive");
+                        session.surface(number, SurfaceOp::Destroy).expect("it was there");
+                        session.destroy_context(number).expect("it was there");
+                        // The negative control: an answer is this request's own.
+                        assert!(session.destroy_context(number).is_err());
+                    }
+                });
+            }
+        });
+        session.close().expect("an orderly end");
+    }
+}
+
+#[test]
 fn a_panic_in_a_turn_ends_the_session_for_all() {
     for topology in [Topology::Direct, Topology::Inproc, Topology::Spawn] {
         let session = open(&config(topology, "null"), &Lines::default());
