@@ -202,7 +202,10 @@ fn a_page_out_of_step_is_found() {
         check(&page, &comment).unwrap();
     }
     let mut unused = sources;
-    let waits = unused.get_mut("core/src/recorder.rs").unwrap();
-    *waits = waits.replace("Cause::Credit,", "Cause::Watermark,");
+    for file in ["core/src/recorder.rs", "platform-linux/src/session/shared.rs"] {
+        check(&page, &unused).unwrap();
+        let waits = unused.get_mut(file).unwrap();
+        *waits = waits.replace("Cause::Credit,", "Cause::Watermark,");
+    }
     check(&page, &unused).expect_err("a cause that nothing waits for");
 }
