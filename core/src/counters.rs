@@ -42,7 +42,7 @@ causes! {
     Credit, credit_waits, credit_parks: "Client: the present credit.";
     Answer, answer_waits, answer_parks: "Client: an answer.";
     Watermark, watermark_waits, watermark_parks: "Client: a watermark that its caller asked for, or that lockstep does.";
-    Control, control_waits, control_parks: "Client: an answer over the control socket.";
+    Control, control_waits, control_parks: "Client: an answer over the control plane.";
     Work, work_waits, work_parks: "Server: records to apply.";
     EventRoom, event_room_waits, event_room_parks: "Server: room in the event ring.";
 }
@@ -108,14 +108,14 @@ counters! {
     answer_parks: "of these, waits that slept";
     watermark_waits: "waits for the server to have applied, retired or shown something";
     watermark_parks: "of these, waits that slept";
-    control_waits: "requests over the control socket, each a wait";
+    control_waits: "requests over the control plane, each a wait";
     control_parks: "of these, waits that slept";
     work_waits: "waits for records to apply";
     work_parks: "of these, waits that slept";
     event_room_waits: "waits for room in the event ring";
     event_room_parks: "of these, waits that slept";
     sleeps: "sleeps at the doorbell; a wait can have several";
-    asleep_us: "microseconds asleep at the doorbell or the control socket";
+    asleep_us: "microseconds asleep at the doorbell or at the control plane";
     wakeups: "times that the sleeping peer was woken";
 }
 
