@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Deaf, PROGRAM, Random, attributes, number, waits};
+use common::{Deaf, PROGRAM, Random, attributes, number, timed, waits};
 use runahead_core::{Fault, RecordError, Session, link::Patience, null::Null, reply_space};
 use runahead_linux::{
     control::{
@@ -247,8 +247,8 @@ fn alone_matrix() {
     for case in 0..number("KILLS", 50) {
         let phase = PHASES[case as usize % PHASES.len()];
         let after = Duration::from_micros(random.below(if phase == "handshake" { 3_000 } else { 20_000 }));
-        let took = killed(phase, after);
-        assert!(took < NOTICE, "case {case}, {phase}, killed after {after:?}: noticed after {took:?}");
+        let what = format!("case {case}, {phase}, killed after {after:?}: to notice");
+        let took = timed(NOTICE, &what, || killed(phase, after));
         let most = slowest.entry(phase).or_insert(Duration::ZERO);
         *most = took.max(*most);
         if let Err(now) = settled(&before) {
@@ -345,4 +345,14 @@ fn a_copy_of_the_socket_hides_no_death() {
     let took = Instant::now().saturating_duration_since(killer.join().expect("it killed"));
     assert!(took < NOTICE, "noticed after {took:?}");
     drop(hidden);
+}
+
+/// The negative control of the time limit.
+#[test]
+fn what_is_always_late_is_noticed() {
+    let late = || std::panic::catch_unwind(|| timed(NOTICE, "a control", || NOTICE));
+    let text = late().expect_err("unnoticed");
+    assert!(text.downcast_ref::<String>().expect("a message").contains("a control"));
+    let mut times = [NOTICE, Duration::ZERO].into_iter();
+    assert_eq!(timed(NOTICE, "once", || times.next().expect("two")), Duration::ZERO);
 }
