@@ -19,7 +19,6 @@ const NAMES: &[&str] = &[
     "tcp",
     "shm",
     "memfd",
-    "socket",
     "futex",
     "eventfd",
     "bells",
@@ -29,10 +28,15 @@ const NAMES: &[&str] = &[
     "runahead_android",
 ];
 
+/// Calls of the standard library that start a thread.
+const THREADS: &[&str] = &["thread::spawn(", ".spawn(", ".spawn_scoped("];
+
 /// The words of code that name one: identifiers, also by the parts of `snake_case` and `CamelCase`. Comments may.
 fn named(code: &str) -> Vec<String> {
     let code = code.lines().map(|line| line.split("//").next().unwrap_or_default());
-    let words = code.flat_map(|line| line.split(|one: char| !one.is_alphanumeric() && one != '_'));
+    let code = code.map(|line| THREADS.iter().fold(line.to_owned(), |line, call| line.replace(call, "(")));
+    let code = code.collect::<Vec<_>>().join("\n");
+    let words = code.split(|one: char| !one.is_alphanumeric() && one != '_');
     let names = |word: &&str| {
         let mut parts = vec![word.to_lowercase()];
         parts.extend(word.split('_').map(str::to_lowercase));
@@ -84,13 +88,14 @@ fn a_name_is_found() {
         "use runahead_linux::session::Client;",
         "let bell = FutexDoorbell;",
         "fn is_spawn(&self) -> bool {",
+        "if name == \"spawn\" {",
         "link: Bells<'a, D>,",
         "match address { Address::Tcp(host) => 1, }",
     ] {
         assert_eq!(named(code).len(), 1, "{code}");
     }
     assert_eq!(
-        named("spawned inprocess // spawn\nlet topology = Topology::Triangles;"),
+        named("thread::spawn(spawned); // inproc\nlet topology = Topology::Triangles;"),
         Vec::<String>::new()
     );
     // What lies below has them, so the search works on files too.
