@@ -15,8 +15,8 @@
 //! - **Control.** A request waits for its answer; it names the record that it follows and is carried out exactly
 //!   behind that one.
 //! - **Threads.** One thread at a time uses a [`Client`]; a [`SharedClient`] is for any number of threads.
-//! - **Caps.** The first real ones decide whether a client runs ahead. Later ones are fetched when an event tells of
-//!   them, and only take away.
+//! - **Caps.** The first real ones decide whether a client runs ahead. Later ones are taken from the server's page when
+//!   an event tells of them, and only take away.
 //! - **Diagnostics.** Lines of the server's log reach the client's [`Sink`] whenever the client reads its control socket:
 //!   with a request, at its end, and when [`Client::attend`] is called. Counters of both roles are the client's to ask
 //!   for at any time, the server's through a page in shared memory ([`Client::statistics`]).

@@ -91,18 +91,7 @@ fn decode<M: Message + PartialEq + std::fmt::Debug>(payload: &[u8]) -> Result<M,
 }
 
 fn client_payloads() -> impl Strategy<Value = Vec<u8>> {
-    let attributes = ContextAttributes {
-        api: Api::Gles,
-        major: 3,
-        minor: 2,
-        config: 1,
-        debug: false,
-        forward_compatible: false,
-        robust: true,
-        no_error: false,
-        reset: ResetStrategy::NoNotification,
-        priority: Priority::Medium,
-    };
+    let attributes = ContextAttributes { config: 1, robust: true, ..ContextAttributes::gles(3, 2) };
     let hello = |build: String, token: Vec<u8>, fingerprint| {
         let token = Token::new(token);
         ClientMessage::Hello(Hello { protocol: PROTOCOL, fingerprint, build, token, ..Hello::default() })

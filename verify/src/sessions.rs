@@ -11,7 +11,7 @@ use runahead_core::{
     Counters, RecordError, Session, counters::Cause, link::Patience, reply_space, trace::Trace,
 };
 use runahead_linux::{
-    control::message::{Api, ContextAttributes, Priority, ResetStrategy, SurfaceOp},
+    control::message::{ContextAttributes, SurfaceOp},
     session::{Busy, Client, Config, Counting},
     spawn::Process,
 };
@@ -61,19 +61,7 @@ pub fn open(config: &Config, draw_ns: u64) -> Result<Opened, String> {
     let make = move || Ok(Trace::new(Busy::new(draw_ns)));
     let mut client = Client::open(&config, BackendKind::Null, make, Nowhere::default())
         .map_err(|error| format!("no session was opened: {error}"))?;
-    let attributes = ContextAttributes {
-        api: Api::Gles,
-        major: 3,
-        minor: 2,
-        config: 0,
-        debug: false,
-        forward_compatible: false,
-        robust: false,
-        no_error: false,
-        reset: ResetStrategy::NoNotification,
-        priority: Priority::Medium,
-    };
-    client.create_context(1, None, attributes).map_err(|error| error.to_string())?;
+    client.create_context(1, None, ContextAttributes::gles(3, 2)).map_err(|error| error.to_string())?;
     let pbuffer = SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 };
     client.surface(1, pbuffer).map_err(|error| error.to_string())?;
     Ok(client)

@@ -2,7 +2,7 @@
 
 use std::{fs, process};
 
-use runahead_core::null::Null;
+use runahead_core::{Silence, null::Null};
 use runahead_linux::{
     control::{
         handshake::Identity,
@@ -12,10 +12,7 @@ use runahead_linux::{
 };
 use runahead_wire::values::{BackendKind, CapsBits};
 
-use crate::{
-    report::{Mode, Report, Role},
-    silence::Silence,
-};
+use crate::report::{Mode, Report, Role};
 
 /// Name of the thread that applies, in a process that has one.
 const APPLY: &str = "runahead-apply";

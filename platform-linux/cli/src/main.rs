@@ -13,7 +13,6 @@ mod bench;
 mod help;
 mod info;
 mod report;
-mod silence;
 
 use std::{
     io::{self, Write},

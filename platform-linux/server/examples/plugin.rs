@@ -7,36 +7,12 @@ use std::{
     thread,
 };
 
-use runahead_core::{Fault, null::Null};
+use runahead_core::{Silence, null::Null};
 use runahead_linux::{
-    control::message::{Api, ContextAttributes, Priority, ResetStrategy, SurfaceOp},
+    control::message::{ContextAttributes, SurfaceOp},
     session::{Client, Config, Topology},
 };
-use runahead_wire::{Handle, event::Events, payload::*, pipe::Pipe, values::BackendKind};
-
-/// Hears nothing.
-#[derive(Debug)]
-struct Deaf;
-
-macro_rules! deaf {
-    ($($name:ident($($arg:ty),*);)+) => {
-        impl Events for Deaf {
-            type Error = Fault;
-            $(fn $name(&mut self, $(_: $arg),*) -> Result<(), Fault> {
-                Ok(())
-            })+
-        }
-    };
-}
-deaf! {
-    buffer_writeback(&BufferWriteback, &[u8]);
-    gpu_written(&GpuWritten, &[ByteRange]);
-    surface_changed(&SurfaceChanged);
-    gl_error(&GlError, &[u8]);
-    fence_signaled(&FenceSignaled);
-    refused(&RequestRefused);
-    caps_changed(&CapsChanged);
-}
+use runahead_wire::{Handle, payload::*, pipe::Pipe, values::BackendKind};
 
 static FRAMES: AtomicU64 = AtomicU64::new(0);
 
@@ -46,21 +22,9 @@ fn start(server: &CStr) -> Result<u32, String> {
         server: Some(OsStr::from_bytes(server.to_bytes()).into()),
         ..Config::default()
     };
-    let opened = Client::<Null, Deaf>::open(&config, BackendKind::Null, || Ok(Null::default()), Deaf);
+    let opened = Client::<Null, Silence>::open(&config, BackendKind::Null, || Ok(Null::default()), Silence);
     let mut client = opened.map_err(|error| error.to_string())?;
-    let attributes = ContextAttributes {
-        api: Api::Gles,
-        major: 3,
-        minor: 2,
-        config: 0,
-        debug: false,
-        forward_compatible: false,
-        robust: false,
-        no_error: false,
-        reset: ResetStrategy::NoNotification,
-        priority: Priority::Medium,
-    };
-    client.create_context(1, None, attributes).map_err(|error| error.to_string())?;
+    client.create_context(1, None, ContextAttributes::gles(3, 2)).map_err(|error| error.to_string())?;
     let pbuffer = SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 };
     client.surface(1, pbuffer).map_err(|error| error.to_string())?;
     let number = client.process().map_or(0, runahead_linux::spawn::Process::number);

@@ -18,14 +18,13 @@ use std::{
 };
 
 use common::{
-    Deaf, PROGRAM, Random, Raw, SMALL, attributes, hello, holders, is_gone, number, segments_of, timed,
-    welcome,
+    PROGRAM, Random, Raw, SMALL, hello, holders, is_gone, number, prepare, segments_of, timed, welcome,
 };
-use runahead_core::{Session, link::Patience, null::Null, reply_space};
+use runahead_core::{Session, Silence, link::Patience, null::Null, reply_space};
 use runahead_linux::{
     control::{
         channel::{self, ClientChannel},
-        message::{ClientMessage, Doorbell, Message, Sizes, SurfaceOp, Terms},
+        message::{ClientMessage, Doorbell, Message, Sizes, Terms},
     },
     session::{Client, Config, Topology, Wanted},
     spawn::{Server, Spawned},
@@ -69,7 +68,7 @@ fn asleep() -> ! {
     }
 }
 
-fn open() -> (Client<Null, Deaf>, u32) {
+fn open() -> (Client<Null, Silence>, u32) {
     let sizes = Sizes { commands: 0, stage: 0, replies: 1 << 20, events: 4 << 10 };
     let doorbell = if number(SEED, 0).is_multiple_of(2) { Doorbell::Futex } else { Doorbell::EventFd };
     let config = Config {
@@ -80,14 +79,8 @@ fn open() -> (Client<Null, Deaf>, u32) {
         ..Config::default()
     };
     let mut client =
-        Client::open(&config, BackendKind::Null, || Ok(Null::default()), Deaf).expect("a session");
-    client.create_context(1, None, attributes()).expect("a context");
-    client.surface(1, SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 }).expect("a surface");
-    let pipe = client.pipe();
-    pipe.bind_context(&BindContext { context: 1, draw_surface: 1, read_surface: 1 }).expect("recorded");
-    pipe.set_context_values(&ContextValues::default()).expect("recorded");
-    pipe.set_sampler_views(&SamplerViews { start: 0, count: 1 }, &[BoundView::default()]).expect("recorded");
-    pipe.bind_sampler_states(&SamplerStates { start: 0, count: 1 }, &[Handle::NULL]).expect("recorded");
+        Client::open(&config, BackendKind::Null, || Ok(Null::default()), Silence).expect("a session");
+    prepare(&mut client);
     let server = client.process().expect("a server").number();
     (client, server)
 }

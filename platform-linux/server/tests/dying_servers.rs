@@ -17,12 +17,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Deaf, PROGRAM, Random, attributes, number, timed, waits};
-use runahead_core::{Fault, RecordError, Session, link::Patience, null::Null, reply_space};
+use common::{PROGRAM, Random, number, timed, waits};
+use runahead_core::{Fault, RecordError, Session, Silence, link::Patience, null::Null, reply_space};
 use runahead_linux::{
     control::{
         channel,
-        message::{Doorbell, Sizes, SurfaceOp, Terms},
+        message::{ContextAttributes, Doorbell, Sizes, SurfaceOp, Terms},
     },
     session::{Client, Config, OpenError, RequestError, Topology, Wanted},
 };
@@ -33,7 +33,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// How long a client may take to notice.
 const NOTICE: Duration = Duration::from_millis(100);
 
-type Program = Client<Null, Deaf>;
+type Program = Client<Null, Silence>;
 
 /// Where a client is when its server is killed.
 const PHASES: &[&str] =
@@ -101,7 +101,9 @@ fn draw(pipe: &mut impl Pipe<Error = RecordError>) -> bool {
 
 fn prepare(client: &mut Program) -> bool {
     let pbuffer = SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 };
-    if !answered(client.create_context(1, None, attributes())) || !answered(client.surface(1, pbuffer)) {
+    if !answered(client.create_context(1, None, ContextAttributes::gles(3, 2)))
+        || !answered(client.surface(1, pbuffer))
+    {
         return false;
     }
     let pipe = client.pipe();
@@ -165,7 +167,8 @@ fn work(client: &mut Program, phase: &str) {
             // Several events a batch in a ring that holds four of them.
             "events" => (0..8).all(|_| readback(pipe)),
             _ => {
-                answered(client.create_context(2, None, attributes())) && answered(client.destroy_context(2))
+                answered(client.create_context(2, None, ContextAttributes::gles(3, 2)))
+                    && answered(client.destroy_context(2))
             }
         };
         if !alive {
@@ -191,7 +194,7 @@ fn killed(phase: &str, after: Duration) -> Duration {
     if phase == "handshake" {
         go.send(()).expect("it listens");
     }
-    let opened = Program::over(&config(), ours, None, Deaf);
+    let opened = Program::over(&config(), ours, None, Silence);
     let _ = go.send(());
     let reason = match opened {
         Ok(mut client) => {
@@ -288,7 +291,7 @@ fn alone_leaks() {
     let before = belongings();
     let (mut server, ours, theirs) = start();
     drop(theirs);
-    let client = Program::over(&config(), ours, None, Deaf).expect("a session");
+    let client = Program::over(&config(), ours, None, Silence).expect("a session");
     let now = belongings();
     for (kind, count) in &before {
         assert!(now[kind] > *count, "{kind}: {now:?}, {before:?}");
@@ -303,7 +306,7 @@ fn alone_leaks() {
 fn without_its_two_watches_a_client_waits_on() {
     let (mut server, ours, theirs) = start();
     // A copy of the server's end stays here, so that its death is no hang-up; and nobody gives the client its process.
-    let client = Program::over(&config(), ours, None, Deaf).expect("a session");
+    let client = Program::over(&config(), ours, None, Silence).expect("a session");
     let working = thread::spawn(move || {
         let mut client = client;
         work(&mut client, "reply");
@@ -334,7 +337,8 @@ fn a_copy_of_the_socket_hides_no_death() {
         // Not allowed here, as in some containers: then the matrix above is what there is.
         Err(error) => panic!("pidfd_getfd: {error}"),
     };
-    let mut client = Program::over(&config, spawned.socket, Some(spawned.process), Deaf).expect("a session");
+    let mut client =
+        Program::over(&config, spawned.socket, Some(spawned.process), Silence).expect("a session");
     let killer = thread::spawn(move || {
         thread::sleep(Duration::from_millis(10));
         let killed = Instant::now();

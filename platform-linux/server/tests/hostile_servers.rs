@@ -19,9 +19,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{DEADLINE, Deaf, Random, SMALL, at, attributes, number, resident, within, word};
+use common::{DEADLINE, Random, SMALL, at, number, resident, within, word};
 use runahead_core::{
-    Applier, Fault, Quota, RecordError, Server, Session,
+    Applier, Fault, Quota, RecordError, Server, Session, Silence,
     link::{Link, Look, Patience, Rest},
     null::Null,
     reply_space, upload,
@@ -33,9 +33,9 @@ use runahead_linux::{
         frame,
         handshake::{CEILING, Identity, ServerTerms, USUAL, judge_first},
         message::{
-            CAPS_BYTES, CapsSnapshot, ClientMessage, ContextAnswer, Doorbell, FaultCode, LogLevel, LogLine,
-            Message, OperationError, OperationFailure, ServerMessage, SessionFault, Sizes, SurfaceAnswer,
-            SurfaceOp, SurfaceState, Terms, Welcome,
+            CAPS_BYTES, CapsSnapshot, ClientMessage, ContextAnswer, ContextAttributes, Doorbell, FaultCode,
+            LogLevel, LogLine, Message, OperationError, OperationFailure, ServerMessage, SessionFault, Sizes,
+            SurfaceAnswer, SurfaceOp, SurfaceState, Terms, Welcome,
         },
         refuse::{Refuse, RefuseCode},
     },
@@ -512,7 +512,7 @@ impl Link for Impatient<'_> {
 
 // ---- The client ------------------------------------------------------------------------------------------------
 
-type Program = Client<Null, Deaf>;
+type Program = Client<Null, Silence>;
 
 fn config(random: &mut Random) -> Config {
     let wanted =
@@ -543,7 +543,7 @@ fn answered<T>(result: Result<T, RequestError>) -> bool {
 const BUFFER: Handle = Handle::new(1, 1);
 
 fn prepare(client: &mut Program) -> bool {
-    if !answered(client.create_context(1, None, attributes()))
+    if !answered(client.create_context(1, None, ContextAttributes::gles(3, 2)))
         || !answered(client.surface(1, SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 }))
     {
         return false;
@@ -633,7 +633,7 @@ fn work(client: &mut Program, random: &mut Random) {
             }
             _ => match random.below(2) {
                 0 => {
-                    answered(client.create_context(2, None, attributes()))
+                    answered(client.create_context(2, None, ContextAttributes::gles(3, 2)))
                         && answered(client.destroy_context(2))
                 }
                 _ => answered(client.surface(1, SurfaceOp::Resize { width: 64, height: 64 })),
@@ -672,12 +672,12 @@ fn session(targets: &'static [Target], seed: u64, most: u64) -> (Done, String) {
         let (ours, theirs) = channel::pair().expect("a socket");
         let server = std::thread::spawn(move || serve(ServerChannel::new(theirs), targets, seed, most));
         let mut random = Random(!seed);
-        let reason = match Program::over(&config(&mut random), ours, None, Deaf) {
+        let reason = match Program::over(&config(&mut random), ours, None, Silence) {
             Ok(mut client) => {
                 work(&mut client, &mut random);
                 let reason = client.reason().expect("a lost session has a reason");
                 // It is the end, and stays the same one.
-                assert!(!answered(client.create_context(3, None, attributes())));
+                assert!(!answered(client.create_context(3, None, ContextAttributes::gles(3, 2))));
                 assert!(client.pipe().lost().is_none() || client.pipe().poll_events().is_err());
                 assert!(client.pipe().wait_for(Watermark::Applied, u64::MAX >> 1, Patience::Sleep).is_err());
                 assert_eq!(client.reason().as_ref(), Some(&reason), "the first reason is sticky");
@@ -938,7 +938,7 @@ fn whatever_is_wrong_with_a_handshake_is_named() {
         let (fair, error) = watched(&what, move || {
             let (ours, theirs) = channel::pair().expect("a socket");
             let server = std::thread::spawn(move || handshake(theirs, seed));
-            let opened = Program::over(&config(&mut Random(seed | 3)), ours, None, Deaf);
+            let opened = Program::over(&config(&mut Random(seed | 3)), ours, None, Silence);
             let error = opened.err().map(|error| error.to_string());
             (server.join().expect("the server of this test"), error)
         });

@@ -19,15 +19,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{Deaf, PROGRAM, attributes, holders, is_gone, number, segments_of, waits};
+use common::{PROGRAM, holders, is_gone, number, prepare, segments_of, waits};
 use runahead_core::{
-    Fault, RecordError, Session,
+    Fault, RecordError, Session, Silence,
     link::Patience,
     null::Null,
     trace::{Call, Listener, Trace},
 };
 use runahead_linux::{
-    control::message::{Doorbell, Sizes, SurfaceOp, Terms},
+    control::message::{ContextAttributes, Doorbell, Sizes, Terms},
     session::{Client, Config, Native, RequestError, Topology, Wanted},
 };
 use runahead_rings::Watermark;
@@ -50,20 +50,10 @@ fn config(topology: Topology) -> Config {
     }
 }
 
-fn prepare<B: Native>(client: &mut Client<B, Deaf>) {
-    client.create_context(1, None, attributes()).expect("a context");
-    client.surface(1, SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 }).expect("a surface");
-    let pipe = client.pipe();
-    pipe.bind_context(&BindContext { context: 1, draw_surface: 1, read_surface: 1 }).expect("recorded");
-    pipe.set_context_values(&ContextValues::default()).expect("recorded");
-    pipe.set_sampler_views(&SamplerViews { start: 0, count: 1 }, &[BoundView::default()]).expect("recorded");
-    pipe.bind_sampler_states(&SamplerStates { start: 0, count: 1 }, &[Handle::NULL]).expect("recorded");
-}
-
-type NullClient = Client<Null, Deaf>;
+type NullClient = Client<Null, Silence>;
 
 fn open(topology: Topology) -> NullClient {
-    let opened = Client::open(&config(topology), BackendKind::Null, || Ok(Null::default()), Deaf);
+    let opened = Client::open(&config(topology), BackendKind::Null, || Ok(Null::default()), Silence);
     let mut client = opened.expect("a session");
     prepare(&mut client);
     client
@@ -80,7 +70,7 @@ fn frame(pipe: &mut impl Pipe<Error = RecordError>, serial: u64) -> Result<(), R
 }
 
 /// Everything so far is applied.
-fn settle<B: Native>(client: &mut Client<B, Deaf>) -> Result<(), RecordError> {
+fn settle<B: Native>(client: &mut Client<B, Silence>) -> Result<(), RecordError> {
     let recorded = client.pipe().recorded();
     client.pipe().wait_for(Watermark::Applied, recorded, Patience::Sleep)
 }
@@ -215,7 +205,7 @@ fn program_that_forks() {
         assert_eq!(status_of(child), 0, "the child");
         settle(&mut client).expect("applied");
     }
-    client.create_context(2, None, attributes()).expect("a context");
+    client.create_context(2, None, ContextAttributes::gles(3, 2)).expect("a context");
     client.close().expect("an orderly end");
 }
 
@@ -224,7 +214,7 @@ fn in_child(mut client: NullClient, serial: u64) -> bool {
     // As many as are sure to need an answer.
     let ended = (serial + 1..serial + 10_000).any(|serial| frame(client.pipe(), serial).is_err());
     let lost = settle(&mut client).is_err() && client.pipe().ask(8).is_err();
-    let refused = match client.create_context(3, None, attributes()) {
+    let refused = match client.create_context(3, None, ContextAttributes::gles(3, 2)) {
         Err(RequestError::Lost(reason)) => reason.contains("forked"),
         _ => false,
     };
@@ -294,7 +284,7 @@ impl Listener for Fragile {
     }
 }
 
-type FragileClient = Client<Trace<Fragile>, Deaf>;
+type FragileClient = Client<Trace<Fragile>, Silence>;
 
 static AT_EXIT: Mutex<Option<FragileClient>> = Mutex::new(None);
 
@@ -320,7 +310,7 @@ fn exits(late: bool) -> ! {
         }
         Ok(Trace::new(Fragile { late }))
     };
-    let opened = FragileClient::open(&config(Topology::Inproc), BackendKind::Null, make, Deaf);
+    let opened = FragileClient::open(&config(Topology::Inproc), BackendKind::Null, make, Silence);
     let mut client = opened.expect("a session");
     prepare(&mut client);
     ready(0);
@@ -611,7 +601,10 @@ fn a_lost_session_does_nothing_and_waits_for_nothing() {
         assert!(pipe.ask(8).is_err());
     }
     assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
-    assert!(matches!(client.create_context(2, None, attributes()), Err(RequestError::Lost(_))));
+    assert!(matches!(
+        client.create_context(2, None, ContextAttributes::gles(3, 2)),
+        Err(RequestError::Lost(_))
+    ));
     assert_eq!(client.close().expect_err("it is lost"), reason, "the first reason is sticky");
     // Another one for another context.
     open(Topology::Spawn).close().expect("a session");
@@ -634,7 +627,7 @@ fn applied_around(fault: bool) -> (u32, Option<String>) {
     let draws = std::sync::Arc::new(AtomicU32::new(0));
     let theirs = Draws(std::sync::Arc::clone(&draws));
     let make = || Ok(Trace::new(theirs));
-    let opened = Client::open(&config(Topology::Inproc), BackendKind::Null, make, Deaf);
+    let opened = Client::open(&config(Topology::Inproc), BackendKind::Null, make, Silence);
     let mut client = opened.expect("a session");
     prepare(&mut client);
     let pipe = client.pipe();

@@ -23,8 +23,8 @@ use runahead_core::{
     upload,
 };
 use runahead_linux::{
-    control::message::{Api, ContextAttributes, Doorbell, Priority, ResetStrategy, Sizes, SurfaceOp, Terms},
-    session::{Client, Config, Counting, LiveError, Native, RequestError, Topology, Wanted},
+    control::message::{ContextAttributes, Doorbell, Sizes, SurfaceOp, Terms},
+    session::{Client, Config, Counting, LiveError, RequestError, Topology, Wanted},
     storage::Heap,
 };
 use runahead_rings::{Status, Watermark};
@@ -38,6 +38,7 @@ use runahead_wire::{
 };
 
 mod common;
+use common::prepare;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_runahead-server");
 
@@ -64,21 +65,6 @@ heard! {
     fence_signaled(&FenceSignaled);
     refused(&RequestRefused);
     caps_changed(&CapsChanged);
-}
-
-fn attributes() -> ContextAttributes {
-    ContextAttributes {
-        api: Api::Gles,
-        major: 3,
-        minor: 2,
-        config: 0,
-        debug: false,
-        forward_compatible: false,
-        robust: false,
-        no_error: false,
-        reset: ResetStrategy::NoNotification,
-        priority: Priority::Medium,
-    }
 }
 
 /// A file of this test alone.
@@ -110,18 +96,6 @@ type NullClient = Client<Null, Heard>;
 fn open(topology: Topology, wanted: Terms) -> NullClient {
     let config = config(topology, wanted, "null");
     Client::open(&config, BackendKind::Null, || Ok(Null::default()), Heard::default()).expect("a session")
-}
-
-/// Context 1 on surface 1, and what a draw needs.
-fn prepare<B: Native>(client: &mut Client<B, Heard>) {
-    client.create_context(1, None, attributes()).expect("a context");
-    let op = SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 };
-    client.surface(1, op).expect("a surface");
-    let pipe = client.pipe();
-    pipe.bind_context(&BindContext { context: 1, draw_surface: 1, read_surface: 1 }).expect("recorded");
-    pipe.set_context_values(&ContextValues::default()).expect("recorded");
-    pipe.set_sampler_views(&SamplerViews { start: 0, count: 1 }, &[BoundView::default()]).expect("recorded");
-    pipe.bind_sampler_states(&SamplerStates { start: 0, count: 1 }, &[Handle::NULL]).expect("recorded");
 }
 
 fn draw() -> DrawInfo {
@@ -508,10 +482,10 @@ fn requests_are_carried_out_behind_their_record() {
             client.pipe().draw_vbo(&draw(), &RANGE, &[]).expect("recorded");
         }
         // Another context shares with the first, whose last record is far behind.
-        client.create_context(2, Some(1), attributes()).expect("a context");
+        client.create_context(2, Some(1), ContextAttributes::gles(3, 2)).expect("a context");
         let recorded = client.pipe().recorded();
         assert_eq!(client.pipe().watermark(Watermark::Applied).expect("no fault"), recorded, "{topology:?}");
-        let taken = client.create_context(2, None, attributes());
+        let taken = client.create_context(2, None, ContextAttributes::gles(3, 2));
         assert!(matches!(taken, Err(RequestError::Failed(_))), "{topology:?}: {taken:?}");
         let state = client.surface(1, SurfaceOp::Resize { width: 10, height: 20 }).expect("resized");
         assert_eq!((state.width, state.height), (10, 20));
@@ -527,7 +501,7 @@ fn requests_are_carried_out_behind_their_record() {
 fn the_first_fault_is_explained_to_the_client() {
     for topology in [Topology::Inproc, Topology::Spawn] {
         let mut client = open(topology, AHEAD);
-        client.create_context(1, None, attributes()).expect("a context");
+        client.create_context(1, None, ContextAttributes::gles(3, 2)).expect("a context");
         let pipe = client.pipe();
         pipe.bind_context(&BindContext { context: 1, ..BindContext::default() }).expect("recorded");
         pipe.draw_vbo(&draw(), &RANGE, &[]).expect("recorded");
@@ -535,7 +509,7 @@ fn the_first_fault_is_explained_to_the_client() {
         assert!(pipe.wait_for(Watermark::Applied, recorded, Patience::Spin).is_err());
         let reason = client.reason().expect("a reason");
         assert!(reason.contains("ProtocolCorruption(\"DrawVbo.ContextValues\")"), "{topology:?}: {reason}");
-        let request = client.create_context(2, None, attributes());
+        let request = client.create_context(2, None, ContextAttributes::gles(3, 2));
         assert!(matches!(request, Err(RequestError::Lost(_))), "{request:?}");
         assert_eq!(client.close().expect_err("it had ended"), reason);
     }

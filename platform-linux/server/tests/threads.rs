@@ -14,7 +14,7 @@ use std::{
 };
 
 use runahead_core::{
-    Fault, RecordError, Session, Shared,
+    Fault, RecordError, Session, Shared, Silence,
     link::Patience,
     pace::Distance,
     reply_space,
@@ -24,7 +24,7 @@ use runahead_core::{
     upload,
 };
 use runahead_linux::{
-    control::message::{Api, ContextAttributes, Doorbell, Priority, ResetStrategy, Sizes, SurfaceOp, Terms},
+    control::message::{ContextAttributes, Doorbell, Sizes, SurfaceOp, Terms},
     session::{Client, Config, Counting, SharedClient, Topology, Wanted},
 };
 use runahead_rings::{Status, Watermark};
@@ -36,27 +36,11 @@ use runahead_wire::{
 };
 
 mod common;
-use common::Deaf;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_runahead-server");
 
 /// Longer than anything here takes unless it hangs.
 const DEADLINE: Duration = Duration::from_secs(20);
-
-fn attributes() -> ContextAttributes {
-    ContextAttributes {
-        api: Api::Gles,
-        major: 3,
-        minor: 2,
-        config: 0,
-        debug: false,
-        forward_compatible: false,
-        robust: false,
-        no_error: false,
-        reset: ResetStrategy::NoNotification,
-        priority: Priority::Medium,
-    }
-}
 
 fn config(topology: Topology, backend: &str) -> Config {
     let sizes = Sizes { commands: 64 << 10, stage: 256 << 10, replies: 64 << 10, events: 16 << 10 };
@@ -80,17 +64,17 @@ impl Listener for Lines {
     }
 }
 
-type Traced = SharedClient<Trace<Lines>, Deaf>;
+type Traced = SharedClient<Trace<Lines>, Silence>;
 
 fn open(config: &Config, lines: &Lines) -> Traced {
     let lines = lines.clone();
     let make = move || Ok(Trace::new(lines));
-    SharedClient::new(Client::open(config, BackendKind::Null, make, Deaf).expect("a session"))
+    SharedClient::new(Client::open(config, BackendKind::Null, make, Silence).expect("a session"))
 }
 
 /// A context with a surface, both of this number, in a share group of its own.
 fn context(session: &Traced, number: u64) -> BindContext {
-    session.create_context(number, None, attributes()).expect("a context");
+    session.create_context(number, None, ContextAttributes::gles(3, 2)).expect("a context");
     session
         .surface(number, SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 })
         .expect("a surface");

@@ -30,6 +30,7 @@ use super::{
     Counting, Door, LiveError, Native, Sink, Statistics, Topology, clock,
     live::LiveReader,
     memory::{ClientHalves, ClientKeep, ClientSegments, MemoryError},
+    native::caps_blob,
     server::{create_context, serve, surface_op},
     spins,
 };
@@ -464,7 +465,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         Ok(Arc::into_inner(ended).and_then(OnceLock::into_inner))
     }
 
-    /// What to draw through. Caps that changed since the last call are fetched first, which waits for the server.
+    /// What to draw through. Caps that changed since the last call are taken first.
     ///
     /// # Panics
     /// Never: the pipe is there until the client is closed, which consumes it.
@@ -731,14 +732,10 @@ pub(super) fn counters<B: Native, E: Events<Error = Fault> + fmt::Debug>(
 
 /// Takes the caps of a backend in this client, which may have changed.
 pub(super) fn own_caps<B: Native>(backend: &B, caps: &mut CapsSnapshot<Heap>) -> Result<(), UpdateError> {
-    let view = backend.caps();
-    if view.head().generation == caps.generation() {
+    if backend.caps().head().generation == caps.generation() {
         return Ok(());
     }
-    let mut blob = vec![0; view.encoded_len()];
-    let encoded = view.encode(&mut blob);
-    debug_assert!(encoded, "a buffer of the stated size");
-    caps.update(&blob).map(drop)
+    caps.update(&caps_blob(backend)).map(drop)
 }
 
 /// Sees to what a session asks of its only owner.

@@ -41,6 +41,15 @@ pub trait Native: Backend {
     fn surface(&mut self, surface: u64, op: &SurfaceOp) -> Result<SurfaceState, OperationFailure>;
 }
 
+/// The caps of a backend, as they travel.
+pub fn caps_blob(backend: &impl Backend) -> Vec<u8> {
+    let view = backend.caps();
+    let mut blob = vec![0; view.encoded_len()];
+    let encoded = view.encode(&mut blob);
+    debug_assert!(encoded, "a buffer of the stated size");
+    blob
+}
+
 /// A surface without images.
 const NO_IMAGES: SurfaceState = SurfaceState { width: 0, height: 0, format: 0, samples: 0 };
 

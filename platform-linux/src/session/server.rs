@@ -31,6 +31,7 @@ use super::{
     live::{self, LiveWriter},
     log::Log,
     memory::{MemoryError, PAGE, ServerHalves, ServerMemory, ServerSegments},
+    native::caps_blob,
     spins,
 };
 use crate::{
@@ -531,11 +532,7 @@ fn apply<B: Native>(
 }
 
 fn caps<B: Native>(backend: &B) -> CapsSnapshot {
-    let view = backend.caps();
-    let mut bytes = vec![0; view.encoded_len()];
-    let encoded = view.encode(&mut bytes);
-    debug_assert!(encoded, "a buffer of the stated size");
-    CapsSnapshot { generation: view.head().generation, bytes: Bytes(bytes) }
+    CapsSnapshot { generation: backend.caps().head().generation, bytes: Bytes(caps_blob(backend)) }
 }
 
 /// What the apply thread keeps for the client to read at any time.

@@ -9,7 +9,7 @@
 use core::convert::Infallible;
 
 use runahead_core::{
-    Applier, Fault, Quota, RecordError, Recorder as Client, RingOutlet, Server,
+    Applier, Quota, RecordError, Recorder as Client, RingOutlet, Server, Silence,
     link::Bells,
     null::Null,
     slots::SlotSpace,
@@ -21,7 +21,6 @@ use runahead_rings::{
     ClientPage, CopyOut, Producer, ReplyClient, ReplyServer, ServerPage, StageReader, StageWriter, Start,
     client, server,
 };
-use runahead_wire::event::Events;
 use runahead_wire::payload::{DrawInfo, DrawRange};
 use runahead_wire::pipe::Pipe;
 use runahead_wire::{BlobRef, Bulk, NoStage, Row, Sink, event, pipe};
@@ -136,7 +135,7 @@ pub type Tables = Inline<64, 1024>;
 pub extern "Rust" fn record_a_draw(
     tracker: &mut Tracker,
     slots: &mut SlotSpace<Tables>,
-    pipe: &mut pipe::Encoder<Client<'_, Bells<'_, Spin>, Deaf>>,
+    pipe: &mut pipe::Encoder<Client<'_, Bells<'_, Spin>, Silence>>,
     info: &DrawInfo,
     ranges: &[DrawRange],
 ) -> bool {
@@ -158,43 +157,6 @@ pub extern "Rust" fn make_a_context(
     token: u64,
 ) -> bool {
     applier.create_context(token, None).is_ok() && Quota::default().contexts != 0
-}
-
-/// Hears nothing.
-#[derive(Debug)]
-pub struct Deaf;
-
-impl Events for Deaf {
-    type Error = Fault;
-    fn buffer_writeback(
-        &mut self,
-        _: &runahead_wire::payload::BufferWriteback,
-        _: &[u8],
-    ) -> Result<(), Fault> {
-        Ok(())
-    }
-    fn gpu_written(
-        &mut self,
-        _: &runahead_wire::payload::GpuWritten,
-        _: &[runahead_wire::payload::ByteRange],
-    ) -> Result<(), Fault> {
-        Ok(())
-    }
-    fn surface_changed(&mut self, _: &runahead_wire::payload::SurfaceChanged) -> Result<(), Fault> {
-        Ok(())
-    }
-    fn gl_error(&mut self, _: &runahead_wire::payload::GlError, _: &[u8]) -> Result<(), Fault> {
-        Ok(())
-    }
-    fn fence_signaled(&mut self, _: &runahead_wire::payload::FenceSignaled) -> Result<(), Fault> {
-        Ok(())
-    }
-    fn refused(&mut self, _: &runahead_wire::payload::RequestRefused) -> Result<(), Fault> {
-        Ok(())
-    }
-    fn caps_changed(&mut self, _: &runahead_wire::payload::CapsChanged) -> Result<(), Fault> {
-        Ok(())
-    }
 }
 
 /// Something of std, for the negative control.

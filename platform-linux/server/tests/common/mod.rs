@@ -4,6 +4,7 @@
 
 use std::{
     collections::BTreeSet,
+    fmt::Debug,
     fs::{self, File},
     io::Write,
     os::{
@@ -20,14 +21,17 @@ use runahead_linux::{
         channel::{ChannelError, ClientChannel, Until},
         handshake::Identity,
         message::{
-            Api, Attach, ClientMessage, ContextAttributes, CreateContext, Doorbell, Hello, Priority,
-            ResetStrategy, ServerMessage, Sizes, Terms, Welcome,
+            Attach, ClientMessage, ContextAttributes, CreateContext, Doorbell, Hello, ServerMessage, Sizes,
+            SurfaceOp, Terms, Welcome,
         },
     },
     segment::{Mapping, OwnedSegment, map_peer},
+    session::{Client, Native},
 };
 use runahead_rings::{ClientPage, Start, create};
-use runahead_wire::{BlobRef, Bulk, Row, Sink, event::Events, payload::*, zerocopy::IntoBytes};
+use runahead_wire::{
+    BlobRef, Bulk, Handle, Row, Sink, event::Events, payload::*, pipe::Pipe, zerocopy::IntoBytes,
+};
 use rustix::thread::futex;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_runahead-server");
@@ -42,30 +46,6 @@ pub fn within(duration: Duration) -> Until<'static> {
 /// A number from the environment, for longer runs.
 pub fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
-}
-
-/// Hears nothing.
-#[derive(Debug)]
-pub struct Deaf;
-
-macro_rules! deaf {
-    ($($name:ident($($arg:ty),*);)+) => {
-        impl Events for Deaf {
-            type Error = Fault;
-            $(fn $name(&mut self, $(_: $arg),*) -> Result<(), Fault> {
-                Ok(())
-            })+
-        }
-    };
-}
-deaf! {
-    buffer_writeback(&BufferWriteback, &[u8]);
-    gpu_written(&GpuWritten, &[ByteRange]);
-    surface_changed(&SurfaceChanged);
-    gl_error(&GlError, &[u8]);
-    fence_signaled(&FenceSignaled);
-    refused(&RequestRefused);
-    caps_changed(&CapsChanged);
 }
 
 /// SplitMix64.
@@ -86,21 +66,6 @@ impl Random {
 
     pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
-    }
-}
-
-pub const fn attributes() -> ContextAttributes {
-    ContextAttributes {
-        api: Api::Gles,
-        major: 3,
-        minor: 2,
-        config: 0,
-        debug: false,
-        forward_compatible: false,
-        robust: false,
-        no_error: false,
-        reset: ResetStrategy::NoNotification,
-        priority: Priority::Medium,
     }
 }
 
@@ -299,7 +264,7 @@ impl Raw {
 
     pub fn create_context(&mut self, context: u64, after: u64) -> ClientMessage {
         self.request = self.request.wrapping_add(1);
-        let attributes = attributes();
+        let attributes = ContextAttributes::gles(3, 2);
         let request = self.request;
         ClientMessage::CreateContext(CreateContext { request, after, context, share: 0, attributes })
     }
@@ -369,6 +334,21 @@ impl Sink for Raw {
         self.made.push(words);
         Ok(())
     }
+}
+
+/// Context 1 on surface 1, and what a draw needs.
+pub fn prepare<B, E>(client: &mut Client<B, E>)
+where
+    B: Native,
+    E: Events<Error = Fault> + Debug + 'static,
+{
+    client.create_context(1, None, ContextAttributes::gles(3, 2)).expect("a context");
+    client.surface(1, SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 }).expect("a surface");
+    let pipe = client.pipe();
+    pipe.bind_context(&BindContext { context: 1, draw_surface: 1, read_surface: 1 }).expect("recorded");
+    pipe.set_context_values(&ContextValues::default()).expect("recorded");
+    pipe.set_sampler_views(&SamplerViews { start: 0, count: 1 }, &[BoundView::default()]).expect("recorded");
+    pipe.bind_sampler_states(&SamplerStates { start: 0, count: 1 }, &[Handle::NULL]).expect("recorded");
 }
 
 /// Resident bytes of a process.

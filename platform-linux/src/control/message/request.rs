@@ -191,6 +191,25 @@ pub struct ContextAttributes {
     pub priority: Priority,
 }
 
+impl ContextAttributes {
+    /// A plain context of OpenGL ES: no config, nothing asked for.
+    #[must_use]
+    pub const fn gles(major: u32, minor: u32) -> Self {
+        Self {
+            api: Api::Gles,
+            major,
+            minor,
+            config: 0,
+            debug: false,
+            forward_compatible: false,
+            robust: false,
+            no_error: false,
+            reset: ResetStrategy::NoNotification,
+            priority: Priority::Medium,
+        }
+    }
+}
+
 /// A context is to be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateContext {

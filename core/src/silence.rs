@@ -1,7 +1,14 @@
-//! Events of a session that draws nothing.
+//! A client that wants to know nothing.
 
-use runahead_core::Fault;
-use runahead_wire::{event::Events, payload::*};
+use runahead_wire::{
+    event::Events,
+    payload::{
+        BufferWriteback, ByteRange, CapsChanged, FenceSignaled, GlError, GpuWritten, RequestRefused,
+        SurfaceChanged,
+    },
+};
+
+use crate::fault::Fault;
 
 /// Takes every event and does nothing with it.
 #[derive(Clone, Copy, Debug, Default)]
