@@ -14,13 +14,13 @@ use std::{
 
 use rustix::{
     fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create},
-    mm::{MapFlags, ProtFlags, mmap, munmap},
+    mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap},
 };
 
 const SEALS: SealFlags =
     SealFlags::SEAL.union(SealFlags::SHRINK).union(SealFlags::GROW).union(SealFlags::FUTURE_WRITE);
 
-/// A mapping of a segment, unmapped when dropped.
+/// A mapping of a segment, or of memory that is nobody else's; unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,
@@ -36,6 +36,18 @@ impl Mapping {
     fn new(descriptor: BorrowedFd<'_>, len: usize, protection: ProtFlags) -> io::Result<Self> {
         // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
         let base = unsafe { mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, descriptor, 0) }?;
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { base, len })
+    }
+
+    /// Memory of this process alone, zero.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn private(len: usize) -> io::Result<Self> {
+        let rights = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
+        let base = unsafe { mmap_anonymous(std::ptr::null_mut(), len, rights, MapFlags::PRIVATE) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { base, len })
     }

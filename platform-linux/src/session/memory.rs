@@ -4,10 +4,8 @@
 //! are kept beside them: a role's struct drops its halves first and its memory last.
 
 use std::{
-    alloc::{Layout, alloc_zeroed},
     io,
     os::fd::OwnedFd,
-    ptr::NonNull,
     sync::{Arc, OnceLock},
 };
 
@@ -139,21 +137,15 @@ fn map_all<const N: usize>(sizes: &[u64; N], descriptors: &[OwnedFd]) -> Result<
 
 /// Memory of our own that a half writes, given back when dropped.
 #[derive(Debug)]
-struct Scratch(NonNull<[u64]>);
-
-// SAFETY: it owns its memory, as a box does.
-unsafe impl Send for Scratch {}
+struct Scratch(Mapping);
 
 impl Scratch {
-    /// So many words, zero, of which the kernel gives those that are written. A peer's terms say how many, so no
-    /// memory is an error.
+    /// So many words, zero, of which the kernel gives those that are written. It is large, so the kernel has it back: an
+    /// allocator that keeps it would write zeros into all of it the next time. A peer's terms say how many, so no memory
+    /// is an error.
     fn new(words: usize) -> io::Result<Self> {
-        let no_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
-        // A box of nothing has no allocation.
-        let layout = Layout::array::<u64>(words.max(1)).map_err(|_| no_memory())?;
-        // SAFETY: the layout has a size.
-        let base = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(no_memory)?;
-        Ok(Self(NonNull::slice_from_raw_parts(base.cast(), words.max(1))))
+        let len = words.max(1).checked_mul(size_of::<u64>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Mapping::private(len).map(Self)
     }
 
     /// The memory, for ever.
@@ -161,16 +153,9 @@ impl Scratch {
     /// # Safety
     /// Called once, and what it gave is not used after this is dropped.
     unsafe fn lend(&mut self) -> &'static mut [u64] {
-        // SAFETY: the memory is live until the drop, and lent once.
-        unsafe { self.0.as_mut() }
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // SAFETY: `new` allocated it as a box of such a slice is, and the contract of `lend` says that nobody uses it any
-        // more.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        let (base, words) = (self.0.base().cast(), self.0.len() / size_of::<u64>());
+        // SAFETY: mapped, page-aligned and nobody else's until the drop, zero at first, and lent once.
+        unsafe { std::slice::from_raw_parts_mut(base.as_ptr(), words) }
     }
 }
 
