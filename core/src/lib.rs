@@ -83,6 +83,7 @@ pub use fault::{Fault, FaultCode};
 pub use local::Local;
 pub use outlet::Outlet;
 pub use recorder::{Credit, Due, Mode, RecordError, Recorder, reply_space};
+pub use runahead_rings::{Answer, Pending, Status, Watermark};
 pub use server::{Outbox, RingOutlet, Server};
 pub use session::{AnySession, Session};
 pub use shared::{RecordPath, Shared, Turn};

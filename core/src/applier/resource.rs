@@ -156,7 +156,9 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
                 let old = object.record.desc;
                 // Purposes are only ever added.
                 let bind_mask = old.bind_mask | desc.bind_mask;
-                let same = !object.is_refused() && same_storage(&old, desc);
+                // A record that names a level defines it again, whatever it was.
+                let one_level = desc.has_respecified_level != 0;
+                let same = !object.is_refused() && !one_level && same_storage(&old, desc);
                 if old.target == desc.target && (same || old.immutable == 0) {
                     object.record.desc = ResourceDesc { bind_mask, ..*desc };
                     object.serial = serial;

@@ -1,0 +1,411 @@
+//! What the applier asks for, row by row.
+
+use runahead_core::{
+    backend::{Backend, Outcome, Presented, Progress, Read, Scope, Ticket, Twin},
+    bind_state::Capture,
+    storage::Storage,
+};
+use runahead_wire::{
+    Bulk, Handle,
+    caps::CapsView,
+    handle::Kind,
+    payload::{
+        BindContext, Blit, Clear, ClearBuffer, ClearTexture, CopyBuffer, CopyFromFramebuffer, CopyRegion,
+        DamageRect, DebugMark, DrawIndirect, DrawInfo, DrawRange, FlushRange, GridInfo, Invalidate,
+        MemoryBarrier, MipPlan, Present, QueryDesc, QueryResultAnswer, ReadbackToBuffer, SharedImage,
+        SharedImageAnswer, SubData, SubRegion, XfbAccounting,
+    },
+};
+
+use glow::HasContext;
+
+use crate::{
+    Buffer, Fence, Framebuffer, Gles, Renderbuffer, Sampler, Shader, Texture,
+    gl::{FAILED, Named, UNSUPPORTED, gl},
+    programs,
+    sync::Point,
+    textures,
+};
+
+impl Gles {
+    /// Enters the native context that a twin is of; its name, if it has one and that context is there.
+    fn leaving<T>(&mut self, named: Named<T>) -> Option<T> {
+        let name = named.name?;
+        self.enter_home(named.home).ok().map(|()| name)
+    }
+}
+
+impl Backend for Gles {
+    type Buffer = Buffer;
+    type Texture = Texture;
+    type Renderbuffer = Renderbuffer;
+    type Framebuffer = Framebuffer;
+    type RenderState = ();
+    type VertexElements = ();
+    type Sampler = Sampler;
+    type SamplerView = ();
+    type Shader = Shader;
+    type Fence = Fence;
+    type Query = ();
+    type StreamOutput = ();
+
+    fn caps(&self) -> CapsView<'_> {
+        self.caps.view()
+    }
+
+    fn release(&mut self, twin: Twin<Self>) {
+        macro_rules! delete {
+            ($twin:expr, |$name:ident, $gl:ident, $native:ident| $delete:expr) => {
+                if let Some($name) = self.leaving($twin.named)
+                    && let Some($native) = self.current.and_then(|current| self.natives.get_mut(current.at))
+                {
+                    let $gl = &self.gl;
+                    $delete
+                }
+            };
+        }
+        match twin {
+            Twin::Buffer(twin) => delete!(twin, |name, gl, native| {
+                native.bound.forget(name);
+                native.vertices.forget(name);
+                gl!(gl, delete_buffer(name));
+            }),
+            Twin::Texture(twin) => delete!(twin, |name, gl, native| {
+                native.units.forget(name);
+                gl!(gl, delete_texture(name));
+            }),
+            Twin::Renderbuffer(twin) => {
+                delete!(twin, |name, gl, _native| gl!(gl, delete_renderbuffer(name)));
+            }
+            Twin::Framebuffer(twin) => delete!(twin, |name, gl, native| {
+                native.framebuffers.forget(name);
+                gl!(gl, delete_framebuffer(name));
+            }),
+            Twin::Sampler(twin) => delete!(twin, |name, gl, native| {
+                native.units.forget_sampler(name);
+                gl!(gl, delete_sampler(name));
+            }),
+            Twin::Shader(twin) => delete!(twin, |name, gl, native| {
+                native.programs.forget(name);
+                gl!(gl, delete_program(name));
+            }),
+            Twin::Fence(twin) => delete!(twin, |name, gl, _native| name.delete(gl)),
+            Twin::RenderState(())
+            | Twin::VertexElements(())
+            | Twin::SamplerView(())
+            | Twin::Query(())
+            | Twin::StreamOutput(()) => {}
+        }
+    }
+
+    fn define_storage<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        kind: Kind,
+        resource: Handle,
+    ) -> Outcome {
+        let largest = self.caps.limits().max_buffer_size;
+        let (gl, native) = self.enter(scope.group)?;
+        let home = native.home;
+        match kind {
+            Kind::Buffer => native.bound.define(&mut scope.objects.buffers, resource, largest),
+            Kind::Renderbuffer => {
+                textures::define_renderbuffer(gl, home, &mut scope.objects.renderbuffers, resource)
+            }
+            _ => textures::define(gl, home, &mut native.units, &mut scope.objects.textures, resource),
+        }
+    }
+
+    fn create_shader<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        shader: Handle,
+        modules: [Bulk<'_>; 6],
+        reflection: Bulk<'_>,
+    ) -> Outcome {
+        let Some(object) = scope.objects.shaders.get_mut(shader) else { return Err(FAILED) };
+        if !programs::takes(object.record.desc.stage_mask()) {
+            return Err(UNSUPPORTED);
+        }
+        object.twin.link(&modules, &reflection)
+    }
+
+    fn bind_context<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, bind: &BindContext) -> Outcome {
+        let at = self.natives.iter().position(|native| native.group == scope.group).ok_or(FAILED)?;
+        let there = self.current.is_some_and(|current| {
+            current.number == crate::CURRENT.get()
+                && (current.at, current.draw, current.read) == (at, bind.draw_surface, bind.read_surface)
+        });
+        if there { Ok(()) } else { self.bind(at, bind.draw_surface, bind.read_surface) }
+    }
+
+    fn upload_buffer<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        data: &SubData,
+        bytes: Bulk<'_>,
+        resident: bool,
+    ) -> Outcome {
+        // GL orders every write with the GPU's work.
+        let _ = resident;
+        let range = data.buffer_range().ok_or(FAILED)?;
+        let (gl, native) = self.enter(scope.group)?;
+        native.bound.upload(gl, native.home, &mut scope.objects.buffers, data.resource, range, &bytes)
+    }
+
+    fn upload_texture<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        data: &SubData,
+        regions: &[SubRegion],
+        bytes: Bulk<'_>,
+    ) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        let way = (&mut native.units, &mut native.unpack);
+        textures::upload(gl, native.home, way, &mut scope.objects.textures, data, regions, &bytes)
+    }
+
+    fn flush_range<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &FlushRange) -> Outcome {
+        // The bytes came before, as an upload, which GL has ordered.
+        Ok(())
+    }
+
+    fn map_persistent<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: Handle) -> Outcome<Option<u64>> {
+        Ok(None)
+    }
+
+    fn unmap_persistent<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: Handle) -> Outcome {
+        // Nothing was mapped.
+        Ok(())
+    }
+
+    fn copy_buffer<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, copy: &CopyBuffer) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.bound.copy(gl, native.home, &mut scope.objects.buffers, copy)
+    }
+
+    fn copy_region<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &CopyRegion) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn copy_framebuffer_to_texture<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        copy: &CopyFromFramebuffer,
+    ) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.copy_to_texture(gl, scope, copy)
+    }
+
+    fn generate_mipmap<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, plan: &MipPlan) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        textures::generate(gl, native.home, &mut native.units, &mut scope.objects.textures, plan)
+    }
+
+    fn clear_texture<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &ClearTexture) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn clear_buffer<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &ClearBuffer) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn invalidate<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &Invalidate) -> Outcome {
+        // Contents that nobody needs may stay.
+        Ok(())
+    }
+
+    fn blit<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, blit: &Blit) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.blit(gl, scope, blit)
+    }
+
+    fn clear<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, clear: &Clear) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.clear(gl, scope, clear)
+    }
+
+    #[inline]
+    fn draw<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        draw: &DrawInfo,
+        ranges: &[DrawRange],
+        indirect: Option<&DrawIndirect>,
+    ) -> Outcome {
+        if indirect.is_some() {
+            return Err(UNSUPPORTED);
+        }
+        let (gl, native) = self.enter(scope.group)?;
+        native.draw(gl, scope, draw, ranges)
+    }
+
+    fn dispatch<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &GridInfo) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn memory_barrier<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &MemoryBarrier) -> Outcome {
+        // Nothing that shaders write is there yet, so nothing is to be ordered.
+        Ok(())
+    }
+
+    fn begin_stream_output<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &Capture) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn end_stream_output<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &XfbAccounting) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn pause_stream_output<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: bool) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn begin_read<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, read: Read<'_>) -> Outcome<Ticket> {
+        self.enter(scope.group)?;
+        let at = self.current.map_or(usize::MAX, |current| current.at);
+        let native = self.natives.get_mut(at).ok_or(FAILED)?;
+        self.reads.begin(&self.gl, native, scope, &read)
+    }
+
+    fn poll_read(&mut self, ticket: Ticket, wait: bool) -> Outcome<Option<&[u8]>> {
+        let home = self.reads.home(ticket).ok_or(FAILED)?;
+        self.enter_home(home)?;
+        self.reads.poll(&self.gl, ticket, wait)
+    }
+
+    fn end_read(&mut self, ticket: Ticket) {
+        if let Some(home) = self.reads.home(ticket)
+            && self.enter_home(home).is_ok()
+        {
+            self.reads.end(&self.gl, ticket);
+        }
+    }
+
+    fn read_to_buffer<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &ReadbackToBuffer) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn create_fence<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, fence: Handle) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        let home = native.home;
+        scope.objects.fences.get_mut(fence).ok_or(FAILED)?.twin.create(gl, home)
+    }
+
+    fn poll_fence(&mut self, fence: &mut Self::Fence, wait: bool) -> Outcome<bool> {
+        let (Some(name), false) = (fence.named.name, fence.signaled) else { return Ok(true) };
+        self.enter_home(fence.named.home)?;
+        fence.signaled = name.is_passed(&self.gl, wait)?;
+        Ok(fence.signaled)
+    }
+
+    fn wait_fence<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, fence: Handle) -> Outcome {
+        let (gl, _) = self.enter(scope.group)?;
+        if let Some(name) = scope.objects.fences.get(fence).and_then(|object| object.twin.named.name) {
+            name.wait(gl);
+        }
+        Ok(())
+    }
+
+    fn begin_query<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &QueryDesc) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn end_query<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &QueryDesc) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn query_counter<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &QueryDesc) -> Outcome {
+        Err(UNSUPPORTED)
+    }
+
+    fn poll_query(
+        &mut self,
+        _: &QueryDesc,
+        (): &mut Self::Query,
+        _: bool,
+    ) -> Outcome<Option<QueryResultAnswer>> {
+        Err(UNSUPPORTED)
+    }
+
+    fn timestamp(&mut self) -> Outcome<Option<i64>> {
+        Ok(None)
+    }
+
+    fn flush(&mut self) -> Outcome {
+        if self.current.is_some_and(|current| current.number == crate::CURRENT.get()) {
+            gl!(self.gl, flush());
+        }
+        Ok(())
+    }
+
+    fn present<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        present: &Present,
+        damage: &[DamageRect],
+    ) -> Outcome<Presented> {
+        // Damage is a hint.
+        let _ = damage;
+        let home = self.enter(scope.group)?.1.home;
+        self.frames.presented = present.frame_serial;
+        let token = scope.draw_surface;
+        let surface_changed = if self.surfaces.presents(token) {
+            let presented = self.surfaces.present(&self.display, token);
+            presented.map_err(|_| self.lost(FAILED))?
+        } else {
+            gl!(self.gl, flush());
+            None
+        };
+        self.mark_frame(present.frame_serial, home);
+        Ok(Presented { surface_changed })
+    }
+
+    fn set_swap_interval<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, interval: i32) -> Outcome {
+        self.surfaces.set_interval(scope.draw_surface, interval).map(|_| ()).map_err(|_| FAILED)
+    }
+
+    fn shared_image<S: Storage>(
+        &mut self,
+        _: &mut Scope<'_, Self, S>,
+        _: &SharedImage,
+        _: &[DamageRect],
+    ) -> Outcome<Option<SharedImageAnswer>> {
+        Ok(None)
+    }
+
+    fn debug_mark<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &DebugMark, _: &[u8]) -> Outcome {
+        // Marks are for whoever looks at the native stream, and change nothing.
+        Ok(())
+    }
+
+    fn progress(&mut self, applied: u64) -> Outcome<Progress> {
+        // The driver has copied what lay in the stage by the time that a call returns.
+        if let Some((frame, home, fence)) = self.frames.pending
+            && let Some(current) = self.current
+            && current.number == crate::CURRENT.get()
+            && self.natives.get(current.at).is_some_and(|native| native.home == home)
+            && fence.is_passed(&self.gl, false)?
+        {
+            fence.delete(&self.gl);
+            self.frames.completed = frame;
+            self.frames.pending = None;
+        }
+        Ok(Progress {
+            retired: applied,
+            completed_frame: self.frames.completed,
+            presented: self.frames.presented,
+        })
+    }
+}
+
+impl Gles {
+    /// Puts a fence behind a frame, unless one is out already: the next frame's then stands for both.
+    fn mark_frame(&mut self, frame: u64, home: u32) {
+        if self.frames.pending.is_none()
+            && let Ok(fence) = Point::new(&self.gl)
+        {
+            self.frames.pending = Some((frame, home, fence));
+        }
+    }
+}
