@@ -1,4 +1,12 @@
-//! The GL front of Runahead. **Nothing is here yet.**
+//! The GL front of Runahead: the semantics of GL and EGL, recorded through the catalogue's `Pipe`.
 //!
-//! This crate will hold the GL and GLES semantics: contexts, objects, validation, the shader front and the
-//! EGL front. It will call the catalogue's `Pipe` trait and nothing else.
+//! | module | holds |
+//! |---|---|
+//! | [`egl`] | displays, configs, contexts, surfaces, threads, and the C entry points of EGL |
+//! | [`gl`] | contexts, objects, validation, and the C entry points of OpenGL ES |
+//! | [`shader`] | GLSL in, SPIR-V and a reflection archive out |
+#![deny(unsafe_code)]
+
+pub mod egl;
+pub mod gl;
+pub mod shader;
