@@ -46,7 +46,12 @@ pub fn for_server(name: &OsStr, value: &OsStr) -> Option<OsString> {
 
 fn is_ours(library: &[u8]) -> bool {
     let name = library.rsplit(|byte| *byte == b'/').next().unwrap_or(library);
-    OUR_LIBRARIES.iter().any(|ours| name.starts_with(ours))
+    is_our_library(OsStr::from_bytes(name))
+}
+
+/// Whether a file of this name is one of our libraries.
+pub(crate) fn is_our_library(name: &OsStr) -> bool {
+    OUR_LIBRARIES.iter().any(|ours| name.as_bytes().starts_with(ours))
 }
 
 /// Drops from this process's environment what a server must not have, for a server that somebody else started.

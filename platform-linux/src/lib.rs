@@ -9,6 +9,7 @@
 //! | [`peer`] | knowing from the kernel that a peer is gone |
 //! | [`spawn`] | starting a server from inside somebody else's program |
 //! | [`session`] | clients and servers, in one call, two threads or two processes |
+//! | [`native`] | the backends on this system's drivers and window systems |
 //! | [`storage`] | the core's tables on the heap |
 //! | [`settings`] | the environment variables of a client |
 //! | [`environment`] | what of a program's environment a server must not have |
@@ -21,6 +22,7 @@ pub mod bias;
 pub mod control;
 pub mod doorbell;
 pub mod environment;
+pub mod native;
 pub mod peer;
 mod pin;
 mod poll;

@@ -46,7 +46,7 @@ use std::{
 
 use runahead_rings::{Bell, Doorbell};
 
-pub use client::{Client, Config, Diagnostics, OpenError, RequestError, Wanted};
+pub use client::{Choice, Client, Config, Diagnostics, OpenError, RequestError, Wanted};
 pub use live::LiveError;
 pub use log::{Log, Sink};
 pub use native::{Busy, Native};

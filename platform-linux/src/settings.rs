@@ -20,7 +20,7 @@ use crate::{
         handshake::{CEILING, MAX_CREDIT, MIN_RING},
         message::{Doorbell, LogLevel},
     },
-    session::{Config, Counting, Topology},
+    session::{Choice, Config, Counting, Topology},
 };
 
 /// How the name of every variable begins.
@@ -54,6 +54,16 @@ pub const VARIABLES: &[Variable] = &[
         what: "where commands are applied: in the call itself (no other variable matters then), a thread, or a process",
         set: |config, value| {
             config.topology = *Topology::ALL.iter().find(|topology| value == topology.name())?;
+            Some(())
+        },
+    },
+    Variable {
+        name: "RUNAHEAD_BACKEND",
+        allowed: "gles",
+        default: "gles",
+        what: "what a program's commands are applied on: gles is the system's OpenGL ES driver",
+        set: |config, value| {
+            config.backend = *Choice::ALL.iter().find(|backend| value == backend.name())?;
             Some(())
         },
     },
@@ -154,7 +164,20 @@ pub const VARIABLES: &[Variable] = &[
             Some(())
         },
     },
+    Variable {
+        name: NOTE,
+        allowed: "the path of a file",
+        default: "none",
+        what: "a file that gets a line when the library is loaded and for each session; `runahead run` reads it",
+        set: |config, value| {
+            config.note = (!value.is_empty()).then(|| Some(value.into()))?;
+            Some(())
+        },
+    },
 ];
+
+/// The variable that `runahead run` learns by whether a program used EGL.
+pub const NOTE: &str = "RUNAHEAD_NOTE";
 
 /// A whole number, written the one way that it is printed.
 fn number(value: &OsStr) -> Option<u64> {
@@ -260,10 +283,12 @@ mod tests {
             ("RUNAHEAD_CREDIT", "8"),
             ("RUNAHEAD_RING_KB", "64"),
             ("RUNAHEAD_STAGE_KB", "256"),
+            ("RUNAHEAD_BACKEND", "gles"),
             ("RUNAHEAD_DOORBELL", "eventfd"),
             ("RUNAHEAD_LOG", "debug"),
             ("RUNAHEAD_STATS", "/x/statistics"),
             ("RUNAHEAD_SERVER", "/x/server"),
+            ("RUNAHEAD_NOTE", "/x/note"),
             ("PATH", "/bin"),
             ("MY_RUNAHEAD_NOTE", "not ours"),
         ];
@@ -277,6 +302,7 @@ mod tests {
         assert_eq!(config.diagnostics.log, Some(LogLevel::Debug));
         assert_eq!(config.diagnostics.counting, Counting::File("/x/statistics".into()));
         assert_eq!(config.server, Some("/x/server".into()));
+        assert_eq!(config.note, Some("/x/note".into()));
         let set = all.iter().filter(|(name, _)| name.starts_with(PREFIX)).count();
         assert_eq!(set, VARIABLES.len(), "a variable is not in this test");
     }
@@ -286,13 +312,14 @@ mod tests {
         let config = from_variables([]).unwrap();
         assert_eq!(config.topology, Topology::default());
         assert_eq!(config.wanted.0, crate::session::Wanted::default().0);
-        assert_eq!(config.server, None);
+        assert_eq!((config.server, config.note), (None, None));
     }
 
     #[test]
     fn stated_defaults_are_the_real_ones() {
         let mut config = Config::default();
-        for variable in VARIABLES.iter().filter(|variable| variable.name != "RUNAHEAD_SERVER") {
+        let files = ["RUNAHEAD_SERVER", NOTE];
+        for variable in VARIABLES.iter().filter(|variable| !files.contains(&variable.name)) {
             assert_eq!((variable.set)(&mut config, variable.default.as_ref()), Some(()), "{}", variable.name);
         }
         assert_eq!(config.topology, Topology::default());

@@ -123,6 +123,18 @@ fn server_payloads() -> impl Strategy<Value = Vec<u8>> {
         (1..u64::MAX, vec(any::<u8>(), 0..3000)).prop_map(|(generation, bytes)| {
             ServerMessage::Caps(CapsSnapshot { generation, bytes: Bytes(bytes) })
         }),
+        vec((any::<u32>(), any::<[u8; 3]>(), any::<i32>()), 0..40).prop_map(|configs| {
+            let config = |(id, [red, depth, samples], min_swap_interval): (u32, [u8; 3], i32)| NativeConfig {
+                id: if id == 0 { 1 } else { id },
+                red,
+                depth,
+                samples,
+                min_swap_interval,
+                window: true,
+                ..NativeConfig::default()
+            };
+            ServerMessage::Configs(Configs::new(configs.into_iter().map(config).collect()))
+        }),
         (1..u32::MAX, any::<u64>(), ".{0,80}").prop_map(move |(request, events, text)| {
             ServerMessage::Context(ContextAnswer { request, events, result: Err(failure(text)) })
         }),
@@ -348,8 +360,13 @@ fn hostile_lengths_allocate_nothing() {
             let payload = [prefix, length, b"some bytes"].concat();
             assert_eq!(decode::<ClientMessage>(&payload), Err(Corruption { owner, field: "encoding" }));
         }
-        let server: [(&[u8], &str); 4] =
-            [(&[1, 1], "Refuse"), (&[2, 1], "Caps"), (&[4, 1, 1, 1, 0], "Context"), (&[6, 0], "Log")];
+        let server: [(&[u8], &str); 5] = [
+            (&[1, 1], "Refuse"),
+            (&[2, 1], "Caps"),
+            (&[4, 1, 1, 1, 0], "Context"),
+            (&[6, 0], "Log"),
+            (&[7], "Configs"),
+        ];
         for (prefix, owner) in server {
             let payload = [prefix, length, b"some bytes"].concat();
             assert_eq!(decode::<ServerMessage>(&payload), Err(Corruption { owner, field: "encoding" }));

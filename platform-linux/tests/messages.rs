@@ -67,6 +67,20 @@ fn state() -> SurfaceState {
     SurfaceState { width: 640, height: 480, format: 1, samples: 4 }
 }
 
+fn config(id: u32) -> NativeConfig {
+    NativeConfig {
+        id,
+        red: 8,
+        samples: 4,
+        native_visual_id: 0x21,
+        native_visual_type: 4,
+        window: true,
+        min_swap_interval: i32::MIN,
+        max_pbuffer_width: 16384,
+        ..NativeConfig::default()
+    }
+}
+
 fn client_samples() -> Vec<ClientMessage> {
     vec![
         ClientMessage::Hello(hello()),
@@ -96,6 +110,8 @@ fn server_samples() -> Vec<ServerMessage> {
         ServerMessage::Context(ContextAnswer { request: 1, events: 8, result: Err(failure()) }),
         ServerMessage::Fault(SessionFault::new(FaultCode::DeviceLost, "lost".into())),
         ServerMessage::Log(LogLine::new(LogLevel::Warning, "größer".into(), 3)),
+        ServerMessage::Configs(Configs::new(vec![config(1), config(u32::MAX)])),
+        ServerMessage::Configs(Configs::default()),
     ]
 }
 
@@ -144,7 +160,8 @@ fn numbers_are_append_only() {
             (3, "Surface"),
             (4, "Context"),
             (5, "Fault"),
-            (6, "Log")
+            (6, "Log"),
+            (7, "Configs")
         ]
     );
     // Enums and members inside of messages: a byte that moves is a number that changed.
@@ -238,6 +255,15 @@ fn every_bound_is_named() {
         |generation, bytes| ServerMessage::Caps(CapsSnapshot { generation, bytes: Bytes(vec![0; bytes]) });
     server(caps(0, 1), "Caps.Generation");
     server(caps(1, CAPS_BYTES + 1), "Caps.Bytes");
+    let configs = |bytes| ServerMessage::Configs(Configs { bytes: Bytes(bytes) });
+    let one = Configs::new(vec![config(1)]).bytes.0;
+    server(configs(one[1..].to_vec()), "Configs.Bytes");
+    server(configs(vec![0; 36 * (CONFIGS + 1)]), "Configs.Bytes");
+    server(configs(vec![0; 36]), "Configs.Id");
+    server(configs([one.clone(), one.clone()].concat()), "Configs.Id");
+    let mut flagged = one;
+    flagged[11] |= 8;
+    server(configs(flagged), "Configs.Flags");
     let long = || OperationFailure { error: OperationError::Unsupported, text: "t".repeat(1025) };
     let surface = |request, result| ServerMessage::Surface(SurfaceAnswer { request, events: 0, result });
     server(surface(0, Ok(state())), "Surface.Request");
@@ -323,4 +349,12 @@ fn a_token_never_shows() {
 #[test]
 fn the_build_stamp_fits() {
     assert!(BUILD.len() <= 64 && BUILD.contains('+'), "{BUILD}");
+}
+
+#[test]
+fn configs_survive_the_way_in_order() {
+    let first = NativeConfig { pbuffer: true, slow: true, stencil: 8, ..config(2) };
+    let configs = Configs::new(vec![config(7), first, NativeConfig { red: 5, ..config(7) }]);
+    assert_eq!(configs.configs(), [first, config(7)]);
+    assert_eq!(Configs::new((1..=9999).map(config).collect()).configs().len(), CONFIGS);
 }

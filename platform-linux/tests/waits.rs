@@ -9,7 +9,15 @@ use std::{
 use runahead_core::counters::Cause;
 
 /// Where waits are.
-const SOURCES: [&str; 4] = ["core/src", "platform-linux/src", "platform-linux/server/src", "rings/src"];
+const SOURCES: [&str; 7] = [
+    "backend-gles/src",
+    "core/src",
+    "frontend-gl/src",
+    "platform-linux/egl/src",
+    "platform-linux/server/src",
+    "platform-linux/src",
+    "rings/src",
+];
 
 /// What can block, or is built on what can. Each is the beginning of a call.
 const CALLS: [&str; 12] = [
@@ -59,6 +67,8 @@ fn sources(folder: &Path, found: &mut BTreeMap<String, String>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, found);
+        } else if path.file_name().is_some_and(|name| name == "tests.rs") {
+            // Unit tests.
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
             found.insert(name, fs::read_to_string(&path).unwrap());

@@ -14,11 +14,13 @@
 //! Every text and byte run has a bound, checked before sending and after reading. Texts for people are cut to it
 //! ([`cut`]); one that names something is refused instead.
 
+mod config;
 mod request;
 mod session;
 
 use serde::{Serialize, de::DeserializeOwned};
 
+pub use config::{CONFIGS, Configs, NativeConfig};
 pub use request::{
     Api, ContextAnswer, ContextAttributes, CreateContext, DestroyContext, OperationError, OperationFailure,
     Priority, RequestNumbers, ResetStrategy, SurfaceAnswer, SurfaceOp, SurfaceRequest, SurfaceState,
@@ -74,6 +76,8 @@ pub enum ServerMessage {
     Fault(SessionFault),
     /// A line for the log.
     Log(LogLine),
+    /// What surfaces can be like.
+    Configs(Configs),
 }
 
 /// A message of either direction.
@@ -169,7 +173,7 @@ impl Message for ClientMessage {
 
 impl Message for ServerMessage {
     const NAMES: &'static [&'static str] =
-        &["Welcome", "Refuse", "Caps", "Surface", "Context", "Fault", "Log"];
+        &["Welcome", "Refuse", "Caps", "Surface", "Context", "Fault", "Log", "Configs"];
 
     fn name(&self) -> &'static str {
         match self {
@@ -180,6 +184,7 @@ impl Message for ServerMessage {
             Self::Context(_) => "Context",
             Self::Fault(_) => "Fault",
             Self::Log(_) => "Log",
+            Self::Configs(_) => "Configs",
         }
     }
 
@@ -192,6 +197,7 @@ impl Message for ServerMessage {
             Self::Context(answer) => answer.check(),
             Self::Fault(fault) => fault.check(),
             Self::Log(line) => line.check(),
+            Self::Configs(configs) => configs.check(),
         }
     }
 

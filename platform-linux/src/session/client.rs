@@ -41,8 +41,8 @@ use crate::{
         handshake::{Identity, USUAL, check_welcome},
         message::{
             Attach, Bye, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello, LogLevel,
-            OperationError, OperationFailure, RequestNumbers, ServerMessage, SurfaceOp, SurfaceRequest,
-            SurfaceState, Terms,
+            NativeConfig, OperationError, OperationFailure, RequestNumbers, ServerMessage, SurfaceOp,
+            SurfaceRequest, SurfaceState, Terms,
         },
         refuse::Refuse,
     },
@@ -70,6 +70,10 @@ const FORKED: &str = "the session belongs to the process that this one was forke
 pub struct Config {
     /// Where records are applied.
     pub topology: Topology,
+    /// What a program's commands are applied on.
+    pub backend: Choice,
+    /// The file that takes a line for each session of a program.
+    pub note: Option<PathBuf>,
     /// The server program; nothing for the one beside this library.
     pub server: Option<PathBuf>,
     /// Arguments of the server program.
@@ -108,6 +112,27 @@ impl Diagnostics {
     pub(super) fn say(&self, level: LogLevel, text: &str) {
         if self.log.is_some_and(|wanted| level <= wanted) {
             self.sink.line(level, text);
+        }
+    }
+}
+
+/// What a program's commands can be applied on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Choice {
+    /// OpenGL ES.
+    #[default]
+    Gles,
+}
+
+impl Choice {
+    /// Every one.
+    pub const ALL: &[Self] = &[Self::Gles];
+
+    /// The name, as variables and command lines have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gles => "gles",
         }
     }
 }
@@ -218,6 +243,7 @@ pub struct Client<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
     pub(super) remote: Option<Remote>,
     _replies: Option<Replies>,
     pub(super) caps: CapsSnapshot<Heap>,
+    configs: Vec<NativeConfig>,
     topology: Topology,
     pub(super) reason: Option<String>,
     pub(super) diagnostics: Diagnostics,
@@ -320,6 +346,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         let backend = make().map_err(OpenError::Backend)?;
         let mut caps = CapsSnapshot::new(config.wanted.0.run_ahead);
         own_caps(&backend, &mut caps).map_err(OpenError::Caps)?;
+        let configs = backend.configs();
         let bytes = match config.wanted.0.sizes.replies {
             0 => USUAL.sizes.replies,
             wanted => wanted,
@@ -337,6 +364,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             remote: None,
             _replies: Some(replies),
             caps,
+            configs,
             topology: Topology::Direct,
             reason: None,
             diagnostics: config.diagnostics.clone(),
@@ -383,6 +411,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         drop(answer.descriptors);
         // The server's first real caps: bring-up may wait.
         let mut caps = CapsSnapshot::new(welcome.terms.run_ahead);
+        let mut configs = Vec::new();
         loop {
             match channel.recv(&until)?.message {
                 ServerMessage::Caps(snapshot) => {
@@ -390,6 +419,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
                     break;
                 }
                 ServerMessage::Fault(fault) => return Err(OpenError::Server(fault.text)),
+                ServerMessage::Configs(stated) => configs = stated.configs(),
                 ServerMessage::Log(line) => config.diagnostics.sink.server_line(&line),
                 other => return Err(unexpected(&other).into()),
             }
@@ -436,6 +466,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             remote: Some(remote),
             _replies: None,
             caps,
+            configs,
             topology: config.topology,
             reason: None,
             diagnostics: config.diagnostics.clone(),
@@ -485,6 +516,12 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
     #[must_use]
     pub fn caps(&self) -> CapsView<'_> {
         self.caps.view()
+    }
+
+    /// What the server's surfaces can be like.
+    #[must_use]
+    pub fn configs(&self) -> &[NativeConfig] {
+        &self.configs
     }
 
     /// Where records are applied.
@@ -902,7 +939,11 @@ impl Remote {
             deadline: Some(Instant::now() + FAREWELL),
             ..Until::default()
         };
-        let said = self.channel.send(&ClientMessage::Bye(Bye { after: recorded }), Vec::new(), &until);
+        let said = match self.channel.send(&ClientMessage::Bye(Bye { after: recorded }), Vec::new(), &until) {
+            // The end of the ring told it already; what it said before it went is still to be read.
+            Err(ChannelError::Gone(_)) => Ok(()),
+            said => said,
+        };
         // The server closes its end once everything is applied; until then it may still talk.
         let ended = said.and_then(|()| {
             loop {

@@ -8,12 +8,17 @@ use runahead_core::{
 };
 use runahead_wire::values::BackendKind;
 
-use crate::control::message::{ContextAttributes, OperationError, OperationFailure, SurfaceOp, SurfaceState};
+use crate::control::message::{
+    ContextAttributes, NativeConfig, OperationError, OperationFailure, SurfaceOp, SurfaceState,
+};
 
 /// A backend that a session can be opened on. Its methods are called on the thread that applies, between two records.
 pub trait Native: Backend {
     /// What it drives.
     fn kind(&self) -> BackendKind;
+
+    /// What its surfaces can be like.
+    fn configs(&self) -> Vec<NativeConfig>;
 
     /// Makes a native context.
     ///
@@ -57,6 +62,10 @@ const NO_IMAGES: SurfaceState = SurfaceState { width: 0, height: 0, format: 0, s
 impl<L: Listener> Native for Trace<L> {
     fn kind(&self) -> BackendKind {
         BackendKind::Null
+    }
+
+    fn configs(&self) -> Vec<NativeConfig> {
+        Vec::new()
     }
 
     fn create_context(

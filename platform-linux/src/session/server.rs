@@ -40,9 +40,9 @@ use crate::{
         channel::{ChannelError, ServerChannel, Until},
         handshake::{CEILING, Identity, ServerTerms, USUAL, judge_first},
         message::{
-            CapsSnapshot, ClientMessage, ContextAnswer, CreateContext, DestroyContext, Doorbell, FaultCode,
-            Hello, LogLevel, OperationError, OperationFailure, RequestNumbers, ServerMessage, SessionFault,
-            SurfaceAnswer, SurfaceOp, SurfaceRequest, Welcome,
+            CapsSnapshot, ClientMessage, Configs, ContextAnswer, CreateContext, DestroyContext, Doorbell,
+            FaultCode, Hello, LogLevel, OperationError, OperationFailure, RequestNumbers, ServerMessage,
+            SessionFault, SurfaceAnswer, SurfaceOp, SurfaceRequest, Welcome,
         },
         refuse::{Refuse, RefuseCode},
     },
@@ -506,14 +506,16 @@ fn apply<B: Native>(
     let backend = make(&desk.log).map_err(ServeError::Backend)?;
     exit::driver_is_loaded();
     drop(starting);
+    desk.say(ServerMessage::Configs(Configs::new(backend.configs())));
     let snapshot = caps(&backend);
     live.caps(&snapshot.bytes.0);
     let generation = snapshot.generation;
-    desk.say(ServerMessage::Caps(snapshot));
     desk.log.line(LogLevel::Info, || {
         let texts = backend.caps().texts();
         format!("applies on {} ({})", texts.renderer, texts.vendor)
     });
+    // The client's handshake ends with them, and has what was said before.
+    desk.say(ServerMessage::Caps(snapshot));
     let link = Bells::new(ringer, halves.waiter, door, spins()).timed(counts.then_some(clock));
     let mut server: Session<B> =
         Server::new(rings, link, |outlet| Applier::new(backend, outlet, Quota::default(), 0));
