@@ -1,5 +1,9 @@
 //! What the command line asks for.
 
+use std::ffi::OsString;
+
+use crate::run::{self, Run};
+
 /// A verb that is not there yet.
 #[derive(Debug)]
 pub struct Missing {
@@ -12,12 +16,7 @@ pub struct Missing {
 }
 
 /// Every verb that is not there yet.
-pub const MISSING: [Missing; 5] = [
-    Missing {
-        name: "run",
-        what: "start a GL program that draws through Runahead",
-        instead: "no program draws through Runahead so far, but `runahead info` opens a session and says what it is like",
-    },
+pub const MISSING: [Missing; 4] = [
     Missing {
         name: "record",
         what: "write what a program draws to a file",
@@ -42,7 +41,7 @@ pub const MISSING: [Missing; 5] = [
 ];
 
 /// What there is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
     /// Say what the program does.
     Help,
@@ -50,6 +49,10 @@ pub enum Task {
     HelpInfo,
     /// Say what `bench` does.
     HelpBench,
+    /// Say what `run` does.
+    HelpRun,
+    /// Start a program.
+    Run(Run),
     /// Say which build this is.
     Version,
     /// Open a session and say what it is like.
@@ -77,17 +80,22 @@ pub const MOST_ROUNDS: usize = 1000;
 ///
 /// # Errors
 /// The sentence for the user.
-pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
+pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
     let Some(verb) = arguments.next() else {
         return Err("no verb was given; `runahead help` lists them".to_owned());
     };
-    match verb.as_str() {
+    if verb == "run" {
+        return Ok(run::parse(arguments)?.map_or(Task::HelpRun, Task::Run));
+    }
+    let mut arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    match &*verb.to_string_lossy() {
         "info" => info(arguments),
         "bench" => bench(arguments),
         "help" => match arguments.next().as_deref() {
             None | Some("help") => end("help", arguments, Task::Help),
             Some("info") => end("help", arguments, Task::HelpInfo),
             Some("bench") => end("help", arguments, Task::HelpBench),
+            Some("run") => end("help", arguments, Task::HelpRun),
             Some(other) => Err(unavailable(other)),
         },
         "--help" | "-h" => end("--help", arguments, Task::Help),

@@ -35,6 +35,29 @@ the session. It tells whether client and server fit together and whether the set
 Exit status: 0 when a session was opened and ended, 1 when not (standard error says why), 2 for wrong arguments.
 ";
 
+/// What there is to say of `run`.
+pub const RUN: &str = "\
+usage: runahead run [OPTION] [--] PROGRAM [ARGUMENT]...
+
+Starts a program that uses EGL so that it draws through Runahead, and waits for it. Its arguments are its own.
+
+  --topology NAME  where its commands are applied (RUNAHEAD_TOPOLOGY):
+                     spawn    in a process of their own (the default)
+                     inproc   on a thread of the program
+                     direct   in the program's own calls: what the others are measured against
+  --backend NAME   what they are applied on (RUNAHEAD_BACKEND):
+                     gles     the system's OpenGL ES driver (the default)
+  --stats          when a session ends, print what it counted
+
+The other settings are the variables that `runahead help` lists.
+
+examples:
+  runahead run es2gears_x11
+  runahead run --topology inproc -- glmark2-es2 -b build
+
+Exit status: the program's, or 128 plus the number of the signal that ended it; 127 when it was not found, 126 when it
+could not be started.
+";
 /// What there is to say of `bench`.
 pub fn bench() -> String {
     format!(
@@ -72,6 +95,7 @@ Runahead is a graphics driver cut in two: a client takes what a program asks of 
 server in another thread or another process carries it out. This program looks at that from the command line.
 
 verbs:
+  run PROGRAM     start a GL program that draws through Runahead
   info [--json] [--stats]
                   open a session, print what it is like, end it
   bench [--json] [--rounds N]
@@ -96,10 +120,10 @@ not there yet:
     text.push_str(
         "
 example:
-  RUNAHEAD_TOPOLOGY=inproc runahead info
+  runahead run es2gears_x11
 
 Exit status: 0 when it was done, 1 when it was not, 2 for a command line that makes no sense or a verb that is not
-there yet.
+there yet; of `run`, the program's.
 ",
     );
     text

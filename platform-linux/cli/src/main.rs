@@ -5,14 +5,16 @@
 //! - Data goes to standard output, and nothing else does; with `--json` it is an object a line.
 //! - What went wrong is one sentence on standard error.
 //! - Exit status: 0 when it was done, 1 when it was not, 2 for a command line that makes no sense or asks for a verb
-//!   that is not there yet.
-//! - What kind of session is opened is said by the environment alone ([`runahead_linux::settings`]).
+//!   that is not there yet; of `run` it is the program's.
+//! - What kind of session is opened is said by the environment ([`runahead_linux::settings`]) and, for `run`, by its
+//!   options, which are the same in other words.
 
 mod arguments;
 mod bench;
 mod help;
 mod info;
 mod report;
+mod run;
 
 use std::{
     io::{self, Write},
@@ -23,8 +25,8 @@ use arguments::{Task, parse};
 use runahead_linux::{control::message, settings};
 
 fn main() -> ExitCode {
-    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-    let done = match parse(arguments) {
+    let done = match parse(std::env::args_os().skip(1)) {
+        Ok(Task::Run(task)) => return run_program(&task),
         Ok(task) => perform(task),
         Err(error) => {
             complain(&error);
@@ -46,6 +48,8 @@ fn perform(task: Task) -> Result<(), String> {
         Task::Help => help::program(),
         Task::HelpInfo => help::INFO.to_owned(),
         Task::HelpBench => help::bench(),
+        Task::HelpRun => help::RUN.to_owned(),
+        Task::Run(_) => return Ok(()),
         Task::Version => format!("runahead {}\n", message::BUILD),
         Task::Info { json, stats } => {
             let report = info::look(config()?, stats)?;
@@ -60,6 +64,17 @@ fn perform(task: Task) -> Result<(), String> {
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .map_err(|error| format!("the output could not be written: {error}"))
+}
+
+fn run_program(task: &run::Run) -> ExitCode {
+    let (status, said) = match run::run(task) {
+        Ok((status, advice)) => (status, advice),
+        Err((status, sentence)) => (status, Some(sentence)),
+    };
+    if let Some(sentence) = said {
+        complain(&sentence);
+    }
+    ExitCode::from(status)
 }
 
 fn complain(sentence: &str) {

@@ -25,7 +25,7 @@ use session::Backend;
 
 /// What `--help` says.
 const HELP: &str = "\
-usage: runahead-server [--backend NAME] [--help | --version]
+usage: runahead-server [--backend NAME] [--window-system NAME] [--help | --version]
 
 Applies the GPU commands of one program in a process of its own. The Runahead client library starts it and hands it a
 control socket as file descriptor 3; there is no use in starting it by hand.
@@ -37,7 +37,12 @@ It ends when that socket is closed or the program ends.
                      trace=FILE   draws nothing and writes each call to FILE, a line each
                      busy=NS      draws nothing and takes NS nanoseconds a draw, for measurements
                      chatty=N     draws nothing and logs N lines a draw, for tests
-                   (OpenGL ES and Vulkan are not there yet.)
+                     gles         OpenGL ES, on the driver of this system
+                   (Vulkan is not there yet.)
+  --window-system NAME
+                   what gles presents to (default: surfaceless)
+                     surfaceless  nothing
+                     x11:DISPLAY  the windows of an X server
   --help           this text
   --version        the version and build; client and server must be of the same
 ";
@@ -51,6 +56,7 @@ enum Task {
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
     let mut backend = Backend::default();
+    let mut window_system = None;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--help" | "-h" => return Ok(Task::Help),
@@ -59,8 +65,15 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
                 let name = arguments.next().ok_or("--backend needs a name")?;
                 backend = Backend::parse(&name).ok_or(format!("there is no backend {name:?}"))?;
             }
+            "--window-system" => {
+                let name = arguments.next().ok_or("--window-system needs a name")?;
+                window_system = Some(name.parse()?);
+            }
             other => return Err(format!("unexpected argument {other:?}")),
         }
+    }
+    if let Some(window_system) = window_system {
+        backend = backend.on(window_system).ok_or("--window-system is for --backend gles alone")?;
     }
     Ok(Task::Serve(backend))
 }

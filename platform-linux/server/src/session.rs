@@ -13,6 +13,7 @@ use runahead_core::{
 };
 use runahead_linux::{
     control::message::LogLevel,
+    native::gles::{self, Driver, WindowSystem},
     session::{Busy, Log, ServeError, serve, serve_logging},
 };
 use runahead_wire::values::BackendKind;
@@ -27,6 +28,8 @@ pub enum Backend {
     Trace(PathBuf),
     /// Nothing is drawn, and each draw takes so many nanoseconds of this thread: for measurements.
     Busy(u64),
+    /// OpenGL ES.
+    Gles(WindowSystem),
     /// Nothing is drawn, and each draw writes so many lines to the client's log: for tests.
     Chatty(u32),
 }
@@ -36,11 +39,17 @@ impl Backend {
     pub fn parse(name: &str) -> Option<Self> {
         match name.split_once('=') {
             None if name == "null" => Some(Self::Null),
+            None if name == "gles" => Some(Self::Gles(WindowSystem::default())),
             Some(("trace", file)) if !file.is_empty() => Some(Self::Trace(file.into())),
             Some(("busy", time)) => time.parse().ok().map(Self::Busy),
             Some(("chatty", lines)) => lines.parse().ok().map(Self::Chatty),
             _ => None,
         }
+    }
+
+    /// The same on a window system, if it presents to any.
+    pub fn on(self, window_system: WindowSystem) -> Option<Self> {
+        matches!(self, Self::Gles(_)).then_some(Self::Gles(window_system))
     }
 }
 
@@ -101,6 +110,9 @@ pub fn run(socket: OwnedFd, backend: Backend) -> Result<(), ServeError> {
         Backend::Null => serve(socket, BackendKind::Null, || Ok(Null::default()), drop),
         Backend::Busy(nanoseconds) => {
             serve(socket, BackendKind::Null, move || Ok(Trace::new(Busy::new(nanoseconds))), drop)
+        }
+        Backend::Gles(window_system) => {
+            serve(socket, BackendKind::Gles, move || gles::open(&window_system, Driver::System), drop)
         }
         Backend::Chatty(lines) => {
             let make = move |log: &Log| Ok(Trace::new(Chatter { log: log.clone(), lines, said: 0 }));

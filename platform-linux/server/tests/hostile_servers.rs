@@ -13,6 +13,7 @@ use std::{
     mem::MaybeUninit,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, AtomicU64, Ordering},
         mpsc::{RecvTimeoutError, channel as mpsc},
     },
@@ -689,8 +690,15 @@ fn session(targets: &'static [Target], seed: u64, most: u64) -> (Done, String) {
     })
 }
 
+/// Holds off the other test that reads the memory of this process.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn whatever_a_server_damages_is_survived_or_named() {
+    let _alone = alone();
     let mut random = Random(0x5e7e);
     let (count, mut done) = (number("MUTATIONS", 5000), 0);
     let (mut ended, mut names, mut survived) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -930,6 +938,7 @@ fn handshake(socket: OwnedFd, seed: u64) -> Fair {
 
 #[test]
 fn whatever_is_wrong_with_a_handshake_is_named() {
+    let _alone = alone();
     let (mut random, mut names) = (Random(0x4e110), BTreeMap::new());
     let base = resident("self");
     for case in 0..number("MUTATIONS", 5000) / 5 {

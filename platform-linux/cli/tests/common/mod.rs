@@ -55,22 +55,30 @@ pub fn said(output: &Output, status: i32) -> Result<String, String> {
 /// another's program.
 pub fn server() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let folder = Path::new(PROGRAM).parent().expect("a folder");
-        let profile = match folder.file_name().and_then(OsStr::to_str).expect("a name") {
-            "debug" => "dev",
-            other => other,
-        };
-        let target = folder.parent().expect("the target folder");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "-p", "runahead-server", "--profile", profile, "--target-dir"])
-            .arg(target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output()
-            .expect("cargo starts");
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let server = folder.join("runahead-server");
-        assert!(server.is_file(), "no {}", server.display());
-        server
-    })
+    BUILT.get_or_init(|| build("runahead-server", "runahead-server"))
+}
+
+/// The vendor library, likewise.
+pub fn library() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build("runahead-egl", "libEGL_runahead.so"))
+}
+
+fn build(package: &str, file: &str) -> PathBuf {
+    let folder = Path::new(PROGRAM).parent().expect("a folder");
+    let profile = match folder.file_name().and_then(OsStr::to_str).expect("a name") {
+        "debug" => "dev",
+        other => other,
+    };
+    let target = folder.parent().expect("the target folder");
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "-p", package, "--profile", profile, "--target-dir"])
+        .arg(target)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo starts");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let path = folder.join(file);
+    assert!(path.is_file(), "no {}", path.display());
+    path
 }

@@ -182,6 +182,10 @@ impl Raw {
             records: 0,
             staged: 0,
         };
+        match raw.channel.recv(&within(DEADLINE)).expect("configs").message {
+            ServerMessage::Configs(_) => {}
+            other => panic!("{other:?}"),
+        }
         match raw.channel.recv(&within(DEADLINE)).expect("caps").message {
             ServerMessage::Caps(_) => {}
             other => panic!("{other:?}"),
