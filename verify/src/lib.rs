@@ -1,11 +1,14 @@
-//! Tests, benches and fuzz targets that span crates.
+//! Everything that proves Runahead: scenes, replay and diff, the differential harness, fuzz targets, benches.
 //!
-//! Here today: [`fuzz`], the bodies of the fuzz targets, which a bounded smoke test runs as well; the benches (the
-//! program `bench`), with the loads that `runahead bench` runs too ([`steady`], [`sessions`]); and tests of the crate
-//! graph, the freestanding build, allocations, and transfers between threads and processes. Scenes, replay and the
-//! differential harness are not here yet.
+//! Here today: [`scenes`], small programs against the pipe with exact pixels; [`apps`], programs off the shelf on each
+//! driver; [`fuzz`], the bodies of the fuzz targets, which a bounded smoke test runs as well; the benches (the program
+//! `bench`), with the loads that `runahead bench` runs too ([`steady`], [`sessions`]); and tests of the crate graph, the
+//! freestanding build, allocations, and transfers between threads and processes. Replay and the differential harness are
+//! not here yet.
 #![forbid(unsafe_code)]
 
+pub mod apps;
 pub mod fuzz;
+pub mod scenes;
 pub mod sessions;
 pub mod steady;

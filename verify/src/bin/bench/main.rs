@@ -1,8 +1,9 @@
-//! Benches: `bench rings`, `bench codec`, `bench core`, `bench sessions`; with `--json` one object a line.
+//! Benches: `bench rings`, `bench codec`, `bench core`, `bench sessions`, `bench apps`; with `--json` one object a line.
 //!
 //! Every figure stands beside what it is measured against, taken in the same interleaved rounds; absolute
 //! figures move with the neighbours on a shared machine, ratios far less.
 
+mod apps;
 mod bare;
 mod codec;
 mod halves;
@@ -20,11 +21,12 @@ use std::process::ExitCode;
 use report::Report;
 
 const USAGE: &str = "\
-usage: bench (rings | codec | core | sessions) [--only TEXT] [--json] [--rounds N] [--gate]
+usage: bench (rings | codec | core | sessions | apps) [--only TEXT] [--json] [--rounds N] [--gate]
   rings      throughput, latency and wake-ups of the rings, beside bare memory and other rings
   codec      instructions and time to encode, decode and dispatch records
   core       instructions of a tracked draw and of applying it; frames through both halves
   sessions   the same frames in one call, two threads and two processes; wake-ups, system calls, answers
+  apps       frames a second of programs off the shelf, on the system's driver and on Runahead
   --only     the tables whose titles contain TEXT
   --json     one JSON object a line instead of a table
   --rounds   interleaved rounds, medians of which are printed (default 15)
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
             "codec" => codec::run(&mut report, options.rounds)?,
             "core" => halves::run(&mut report, options.rounds)?,
             "sessions" => sessions::run(&mut report, options.rounds)?,
+            "apps" => apps::run(&mut report, options.rounds)?,
             other => return Err(format!("unknown bench `{other}`")),
         }
         Ok((report.finish(), options.gate))

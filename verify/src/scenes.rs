@@ -1,0 +1,15 @@
+//! Scenes: small programs against the pipe, each with the exact image that it must leave.
+//!
+//! A scene knows neither backend nor topology. What it draws is small enough that its image follows from its numbers
+//! alone: edges keep clear of the centres of pixels, and colours are whole steps of eight bits.
+
+mod image;
+mod list;
+mod stage;
+
+pub use image::Image;
+pub use list::Scene;
+pub use stage::{Linked, Shaders, Stage, StageError};
+
+/// Pixels along each side of a scene's surface.
+pub const SIDE: u32 = 64;

@@ -1,0 +1,184 @@
+//! The scenes on OpenGL ES, by every topology: exact pixels, and where they were really drawn.
+//!
+//! A run says which process, topology and driver it used, and fails when that is not what its name says. The set of
+//! scenes is the same for every topology.
+
+mod run;
+mod shaders;
+mod windows;
+
+use std::{collections::BTreeSet, process::Command};
+
+use run::{Arm, Draw, draw, open};
+use runahead_core::{Session, slots::Band};
+use runahead_linux::{
+    native::gles::{Driver, WindowSystem},
+    session::Topology,
+};
+use runahead_verify::scenes::{Scene, Stage, StageError};
+use runahead_wire::{handle::Kind, values::Topology as Primitives};
+
+macro_rules! scenes {
+    ($arm:ident) => {
+        #[test]
+        fn triangle() {
+            run::check($arm, Scene::Triangle);
+        }
+        #[test]
+        fn clear_then_read() {
+            run::check($arm, Scene::ClearThenRead);
+        }
+        #[test]
+        fn texture() {
+            run::check($arm, Scene::Texture);
+        }
+        #[test]
+        fn attribute_defaults() {
+            run::check($arm, Scene::AttributeDefaults);
+        }
+        #[test]
+        fn handle_recycle() {
+            run::check($arm, Scene::HandleRecycle);
+        }
+        #[test]
+        fn render_to_texture() {
+            run::check($arm, Scene::RenderToTexture);
+        }
+    };
+}
+macro_rules! topologies {
+    ($( $name:ident = $topology:ident; )+) => {
+        $( mod $name {
+            use super::*;
+            const ARM: Arm = Arm { topology: Topology::$topology, driver: Driver::System };
+            scenes! { ARM }
+        } )+
+
+        /// Names of the modules above.
+        const TOPOLOGIES: &[(&str, Topology)] = &[ $( (stringify!($name), Topology::$topology), )+ ];
+    };
+}
+
+topologies! {
+    direct = Direct;
+    inproc = Inproc;
+    spawn = Spawn;
+}
+
+/// Every topology has every scene, by the same names.
+#[test]
+fn every_topology_runs_every_scene() {
+    let program = std::env::current_exe().expect("this program");
+    let listed = Command::new(program).args(["--list", "--format", "terse"]).output().expect("it starts");
+    let listed = String::from_utf8(listed.stdout).expect("names");
+    let tests: BTreeSet<&str> = listed.lines().filter_map(|line| line.strip_suffix(": test")).collect();
+    assert_eq!(
+        TOPOLOGIES.iter().map(|(_, topology)| topology.name()).collect::<Vec<_>>(),
+        Topology::ALL.iter().map(|topology| topology.name()).collect::<Vec<_>>()
+    );
+    for (topology, _) in TOPOLOGIES {
+        for scene in Scene::ALL {
+            let name = format!("{topology}::{}", scene.name());
+            assert!(tests.contains(name.as_str()), "{name} is not run");
+        }
+    }
+}
+
+/// The same bytes from every topology, also where the scene's own image would allow others.
+#[test]
+fn topologies_agree_to_the_byte() {
+    for scene in Scene::ALL {
+        let images = TOPOLOGIES.iter().map(|(name, topology)| {
+            let arm = Arm { topology: *topology, driver: Driver::System };
+            (name, draw(arm, scene).expect("an image"))
+        });
+        let images: Vec<_> = images.collect();
+        for pair in images.windows(2) {
+            let [(one, first), (other, second)] = pair else { unreachable!("windows of two") };
+            assert_eq!(first.difference(second), None, "{}: {one} and {other}", scene.name());
+        }
+    }
+}
+
+/// The driver past `libEGL`, as a program that runs on Runahead reaches it.
+#[test]
+fn the_vendor_library_draws_the_same() {
+    for scene in [Scene::Triangle, Scene::Texture] {
+        for topology in [Topology::Direct, Topology::Inproc] {
+            run::check(Arm { topology, driver: Driver::Vendor }, scene);
+        }
+    }
+}
+
+/// A scene, and then one pixel of another colour.
+struct Spoilt(Scene);
+
+impl Draw for Spoilt {
+    fn draw<P: Session>(&self, stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        self.0.draw(stage)?;
+        let render = stage.tracker().render_state();
+        let scissor = &mut render.scissor_boxes[0];
+        (scissor.x, scissor.y, scissor.width, scissor.height) = (63, 63, 1, 1);
+        render.scissor_enable_mask = 1;
+        stage.clear([1.0, 0.0, 1.0, 0.0])
+    }
+}
+
+/// The control: one wrong pixel of any scene is found, by every topology.
+#[test]
+fn a_wrong_pixel_is_red() {
+    for (name, topology) in TOPOLOGIES {
+        let arm = Arm { topology: *topology, driver: Driver::System };
+        for scene in Scene::ALL {
+            let drawn = draw(arm, &Spoilt(*scene)).expect("an image");
+            let difference = scene.image().difference(&drawn).unwrap_or_default();
+            assert!(difference.starts_with("1 wrong pixel"), "{name}, {}: {difference:?}", scene.name());
+        }
+    }
+}
+
+/// Samples a texture that has ended, whose slot is another one's.
+struct Stale;
+
+impl Draw for Stale {
+    fn draw<P: Session>(&self, stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        let texel = [255; 4];
+        let old = stage.texture(1, 1, Some(&texel))?;
+        stage.destroy(Kind::Texture, Band::Texture, old)?;
+        let new = stage.texture(1, 1, Some(&texel))?;
+        assert_eq!(old.slot, new.slot);
+        stage.sample(old)?;
+        stage.draw(Primitives::Points, 0, 1)
+    }
+}
+
+/// A handle of the generation before is nobody's, although its slot is in use again.
+#[test]
+fn a_stale_handle_ends_the_session() {
+    for (name, topology) in TOPOLOGIES {
+        let arm = Arm { topology: *topology, driver: Driver::System };
+        let error = draw(arm, &Stale).expect_err("the old generation was taken").to_string();
+        assert!(error.contains("UnnamedIdentity") || error.contains("lost"), "{name}: {error}");
+    }
+}
+
+/// A server without a window system says so, and goes on.
+#[test]
+fn a_window_without_a_window_system_is_refused() {
+    use runahead_linux::control::message::{OperationError, SurfaceOp};
+    use runahead_linux::session::RequestError;
+    for (_, topology) in TOPOLOGIES {
+        let arm = Arm { topology: *topology, driver: Driver::System };
+        let (mut client, _) = open(arm, &WindowSystem::Surfaceless);
+        let config = client.configs().iter().find(|config| config.pbuffer).expect("a config").id;
+        let op = SurfaceOp::CreateWindow { config, display: ":0".to_owned(), window: 1 };
+        match client.surface(9, op) {
+            Err(RequestError::Failed(failure)) => assert_eq!(failure.error, OperationError::Unsupported),
+            other => panic!("{other:?}"),
+        }
+        let op = SurfaceOp::CreatePbuffer { config, width: 8, height: 9 };
+        let state = client.surface(9, op).expect("it goes on");
+        assert_eq!((state.width, state.height), (8, 9));
+        client.close().expect("an orderly end");
+    }
+}

@@ -1,0 +1,192 @@
+//! One run of a scene: the session, the proof of where it was drawn, the image.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use runahead_backend_gles::Gles;
+use runahead_core::{Fault, Session};
+use runahead_linux::{
+    control::message::{ContextAttributes, SurfaceOp},
+    native::gles::{self, Driver, WindowSystem},
+    session::{Client, Config, Topology},
+};
+use runahead_verify::scenes::{Image, SIDE, Scene, Stage, StageError};
+use runahead_wire::{
+    event::Events,
+    payload::{
+        BufferWriteback, ByteRange, CapsChanged, FenceSignaled, GlError, GpuWritten, RequestRefused,
+        SurfaceChanged,
+    },
+    values::BackendKind,
+};
+
+use crate::shaders::Compiler;
+
+/// Where a scene is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Arm {
+    pub topology: Topology,
+    pub driver: Driver,
+}
+
+/// What the server has told.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    complaints: Arc<Mutex<Vec<String>>>,
+    /// Sizes of surfaces that changed.
+    sizes: Arc<Mutex<Vec<(u32, u32)>>>,
+}
+
+impl Told {
+    fn add(&self, text: String) {
+        self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// Complaints since the last call.
+    pub fn complaints(&self) -> Vec<String> {
+        std::mem::take(&mut self.complaints.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Sizes since the last call.
+    pub fn sizes(&self) -> Vec<(u32, u32)> {
+        std::mem::take(&mut self.sizes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Events for Told {
+    type Error = Fault;
+
+    fn buffer_writeback(&mut self, _: &BufferWriteback, _: &[u8]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn gpu_written(&mut self, _: &GpuWritten, _: &[ByteRange]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn surface_changed(&mut self, changed: &SurfaceChanged) -> Result<(), Fault> {
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner).push((changed.width, changed.height));
+        Ok(())
+    }
+
+    fn gl_error(&mut self, error: &GlError, text: &[u8]) -> Result<(), Fault> {
+        self.add(format!("{error:?}: {}", String::from_utf8_lossy(text)));
+        Ok(())
+    }
+
+    fn fence_signaled(&mut self, _: &FenceSignaled) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn refused(&mut self, refused: &RequestRefused) -> Result<(), Fault> {
+        self.add(format!("{refused:?}"));
+        Ok(())
+    }
+
+    fn caps_changed(&mut self, _: &CapsChanged) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// The server program, in the folder of this one's: with one package's tests cargo does not build another's program.
+fn server() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let own = std::env::current_exe().expect("this program");
+        let folder = own.ancestors().nth(2).expect("the folder above deps");
+        let profile = match folder.file_name().and_then(|name| name.to_str()).expect("a name") {
+            "debug" => "dev",
+            other => other,
+        };
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "-p", "runahead-server", "--profile", profile, "--target-dir"])
+            .arg(folder.parent().expect("the target folder"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .expect("cargo starts");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        folder.join("runahead-server")
+    })
+}
+
+/// A session, and what its server complains about. What it really is must be what the arm says.
+#[expect(clippy::print_stdout, reason = "each run says where it draws")]
+pub fn open(arm: Arm, window_system: &WindowSystem) -> (Client<Gles, Told>, Told) {
+    let told = Told::default();
+    let config = Config {
+        topology: arm.topology,
+        server: Some(server().to_owned()),
+        arguments: ["--backend", "gles", "--window-system", &window_system.to_string()]
+            .map(Into::into)
+            .into(),
+        ..Config::default()
+    };
+    let (driver, system) = (arm.driver, window_system.clone());
+    let make = move || gles::open(&system, driver);
+    let client = Client::open(&config, BackendKind::Gles, make, told.clone()).expect("a session");
+    let (head, report) = (*client.caps().head(), client.caps().texts().native_version.to_owned());
+    println!("{}, {driver:?}: {report}", arm.topology.name());
+    assert_eq!(head.backend, BackendKind::Gles.raw());
+    assert_eq!(client.topology(), arm.topology);
+    let process: u32 = report.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a process");
+    match client.process() {
+        Some(server) => {
+            assert_eq!(arm.topology, Topology::Spawn);
+            assert_eq!(process, server.number(), "the driver is not in the server's process");
+        }
+        None => assert_eq!(process, std::process::id(), "the driver is not in this process"),
+    }
+    (client, told)
+}
+
+/// Something to draw: a scene, or what a test makes of one.
+pub trait Draw {
+    fn draw<P: Session>(&self, stage: &mut Stage<'_, P>) -> Result<(), StageError>;
+}
+
+impl Draw for Scene {
+    fn draw<P: Session>(&self, stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        Scene::draw(*self, stage)
+    }
+}
+
+fn on<P: Session>(pipe: &mut P, compiler: &Compiler, what: &impl Draw) -> Result<Image, StageError> {
+    let mut stage = Stage::new(pipe, compiler, 1, 1)?;
+    what.draw(&mut stage)?;
+    stage.read()
+}
+
+/// A scene is drawn where its arm says, and leaves its image.
+pub fn check(arm: Arm, scene: Scene) {
+    let drawn = draw(arm, &scene).unwrap_or_else(|error| panic!("{}: {error}", scene.name()));
+    assert_eq!(scene.image().difference(&drawn), None, "{}", scene.name());
+}
+
+/// What is left on the surface.
+pub fn draw(arm: Arm, what: &impl Draw) -> Result<Image, StageError> {
+    let (mut client, told) = open(arm, &WindowSystem::Surfaceless);
+    client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
+    let suits = |config: &&runahead_linux::control::message::NativeConfig| {
+        config.pbuffer
+            && [config.red, config.green, config.blue, config.alpha] == [8; 4]
+            && config.samples == 0
+    };
+    let config = client.configs().iter().find(suits).expect("a config of eight bits a component").id;
+    let op = SurfaceOp::CreatePbuffer { config, width: SIDE, height: SIDE };
+    let state = client.surface(1, op).expect("a surface");
+    assert_eq!((state.width, state.height, state.samples), (SIDE, SIDE, 0));
+    let compiler = Compiler::new(&client.caps());
+    let drawn = on(client.pipe(), &compiler, what);
+    match client.close() {
+        // The session ended by what the scene did wrong, which its own error tells.
+        Err(_) if drawn.is_err() => {}
+        ended => _ = ended.expect("an orderly end"),
+    }
+    if drawn.is_ok() {
+        assert_eq!(told.complaints(), Vec::<String>::new(), "the server refused something");
+    }
+    drawn
+}
