@@ -35,6 +35,8 @@ use crate::{
 };
 
 mod bytes;
+#[cfg(feature = "compare")]
+mod comparing;
 mod cso;
 mod owed;
 mod pipe;
@@ -144,6 +146,8 @@ pub struct Applier<B: Backend, S: Storage, O: Outlet> {
     /// Frame presented last.
     frame: u64,
     debts: Debts,
+    #[cfg(feature = "compare")]
+    comparing: comparing::Comparing<S>,
 }
 
 impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
@@ -164,6 +168,8 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
             serial: 0,
             frame: 0,
             debts: Debts::default(),
+            #[cfg(feature = "compare")]
+            comparing: comparing::Comparing::default(),
         }
     }
 
@@ -366,7 +372,19 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
     #[inline(always)]
     fn at(&mut self, op: Op) -> Result<Apply<'_, B, S, O>, Fault> {
         self.begin();
+        self.before(op)?;
         self.again(op)
+    }
+
+    /// What comes before a verb: nothing, where no states are compared.
+    #[inline(always)]
+    fn before(&mut self, op: Op) -> Result<(), Fault> {
+        #[cfg(feature = "compare")]
+        if self.comparing.is_on && crate::tracker::Verb::of(op).is_some() {
+            return self.compare(op);
+        }
+        let _ = op;
+        Ok(())
     }
 
     /// The record at hand once more.
@@ -411,7 +429,7 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
             && let Some(current) = &self.current
             && let Some(context) = self.contexts.get_mut(current.context)
             && let Some(group) = self.groups.get_mut(current.group)
-            && !context.bind.trouble.any(Trouble::DRAW)
+            && !context.bind.trouble.any(Trouble::UNSTEADY)
             && context.bind.epoch_seen == group.objects.epoch
             && (info.index_size == 0
                 || context.bind.indices_seen == Some(info.index_resource)
@@ -444,6 +462,7 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
         ranges: &[DrawRange],
         indirect: &[DrawIndirect],
     ) -> Result<(), Fault> {
+        self.before(Op::DrawVbo)?;
         self.again(Op::DrawVbo)?.draw(info, ranges, indirect)
     }
 

@@ -131,6 +131,13 @@ impl Trouble {
     /// Something attached to the framebuffer of reads was refused.
     pub(crate) const READ_FRAMEBUFFER_REFUSED: Self = Self(64);
 
+    /// None of a verb's, but something comes before it: its state is compared with the client's.
+    pub(crate) const COMPARED: Self = Self(128);
+
+    /// Anything of these refusals.
+    #[cfg(feature = "compare")]
+    pub(crate) const REFUSED: Self = Self(8 | 16 | 32 | 64);
+
     /// Whether there is any of this trouble.
     pub(crate) const fn any(self, of: Self) -> bool {
         self.0 & of.0 != 0
@@ -152,6 +159,9 @@ impl Trouble {
         .and(Self::UNCOVERED)
         .and(Self::DRAW_REFUSED)
         .and(Self::DRAW_FRAMEBUFFER_REFUSED);
+
+    /// What makes a draw one that is not steady.
+    pub(crate) const UNSTEADY: Self = Self::DRAW.and(Self::COMPARED);
 }
 
 impl Default for Trouble {

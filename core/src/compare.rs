@@ -81,6 +81,20 @@ struct OutOfStep {
     left: usize,
 }
 
+/// Whether a client has its state compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// It does not.
+    #[default]
+    Off,
+    /// It does.
+    On,
+    /// It does, and tells a wrong value once. The comparator has to say no.
+    Corrupt,
+    /// It does, and leaves out a record once. The comparator has to say no.
+    Drop,
+}
+
 /// How many verbs were compared, of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {

@@ -117,6 +117,8 @@ counters! {
     sleeps: "sleeps at the doorbell; a wait can have several";
     asleep_us: "microseconds asleep at the doorbell or at the control plane";
     wakeups: "times that the sleeping peer was woken";
+    verbs: "verbs seen since states are compared (RUNAHEAD_VERIFY)";
+    verbs_compared: "of these, verbs before which the client's state was compared";
 }
 
 /// Words of [`Counters`] as they lie in a page.

@@ -48,6 +48,12 @@ pub enum Fault {
         #[cfg_attr(feature = "defmt", defmt(Debug2Format))]
         row: Op,
     },
+    /// What the client says its state is, is not what it told: one of the two sides has a defect.
+    StateDiffers {
+        /// The verb that the state is for.
+        #[cfg_attr(feature = "defmt", defmt(Debug2Format))]
+        row: Op,
+    },
     /// The peer closed its end or died.
     PeerGone,
     /// The native device is lost.
@@ -96,6 +102,7 @@ impl fmt::Display for Fault {
             Self::UnnamedIdentity { row, field } => ("UnnamedIdentity", row, field),
             Self::OverLimit { row, field } => ("OverLimit", row, field),
             Self::ReplyToNoSlot { row } => ("ReplyToNoSlot", row, "reply"),
+            Self::StateDiffers { row } => ("StateDiffers", row, "state"),
             Self::Panicked => return f.write_str("Panicked(\"Session.Turn\")"),
             Self::PeerGone => return f.write_str("PeerGone(\"Session.Peer\")"),
             Self::DeviceLost => return f.write_str("BackendDeviceLost(\"Session.Device\")"),

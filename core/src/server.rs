@@ -240,6 +240,10 @@ impl<'a, L: Link, B: Backend, S: Storage> Server<'a, L, B, S> {
             presents: self.presented,
             sleeps: tally.sleeps,
             wakeups: tally.wakes,
+            #[cfg(feature = "compare")]
+            verbs: self.applier.coverage().seen,
+            #[cfg(feature = "compare")]
+            verbs_compared: self.applier.coverage().compared,
             ..outbox.counters
         }
     }

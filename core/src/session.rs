@@ -265,7 +265,12 @@ where
 
     fn lost(&self) -> Option<Fault> {
         match self {
-            // The caller saw the fault as the error of a call.
+            // The caller saw any other fault as the error of a call.
+            #[cfg(feature = "compare")]
+            Self::First(applier) => {
+                applier.difference().map(|difference| Fault::StateDiffers { row: difference.verb })
+            }
+            #[cfg(not(feature = "compare"))]
             Self::First(_) => None,
             Self::Second(recorder) => recorder.lost(),
         }

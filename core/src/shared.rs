@@ -61,6 +61,12 @@ pub trait Shared: Debug {
     /// [`RecordError::Lost`].
     fn leave(&self) -> Result<(), RecordError>;
 
+    /// Whether the server is to compare states.
+    #[cfg(feature = "compare")]
+    fn check(&self) -> crate::compare::Check {
+        crate::compare::Check::Off
+    }
+
     /// Waits until the server got so far. Everything recorded so far is published first.
     ///
     /// # Errors

@@ -209,6 +209,13 @@ impl Tracker {
         self.dirty -= families;
     }
 
+    /// Takes which families are dirty, and puts others in their place: whoever derives the state afresh to compare it
+    /// leaves no trace.
+    #[cfg(feature = "compare")]
+    pub const fn swap_dirty(&mut self, families: Dirty) -> Dirty {
+        core::mem::replace(&mut self.dirty, families)
+    }
+
     /// The indexed buffers of one class, to be changed.
     #[inline]
     pub fn shader_buffers(&mut self, class: ShaderBufferClass) -> &mut BufferWindow {

@@ -898,3 +898,52 @@ fn faults_have_the_control_planes_numbers() {
     assert_eq!(Fault::DeviceLost.to_string(), "BackendDeviceLost(\"Session.Device\")");
     assert_eq!(Fault::OverLimit { row, field: "objects" }.to_string(), "OverLimit(\"DrawVbo.Objects\")");
 }
+
+/// A state that a client sends to be compared is a client's word: pieces that do not make a whole, and a whole that is
+/// none, are refused by name, and a verb without one is seen and not compared.
+#[cfg(feature = "compare")]
+#[test]
+fn states_to_compare_are_checked() {
+    use runahead_wire::values::DebugMarkOp;
+    let mark = |size: u32, piece: &[u8]| DebugMark {
+        op: DebugMarkOp::State.raw(),
+        id: size,
+        text_size: piece.len() as u32,
+        ..DebugMark::default()
+    };
+    let ready = || {
+        let mut applier = applier();
+        applier.set_context_values(&ContextValues::default()).expect("values");
+        windows(&mut applier);
+        applier
+    };
+    let clear = |applier: &mut Direct| applier.clear(&Clear { buffer_mask: 1, ..Clear::default() });
+    for (size, piece, then, fault) in [
+        (2_u32, &[0; 3][..], None, "DebugMark.Id"),
+        (8, &[0; 4], Some((12, &[0; 4][..])), "DebugMark.Id"),
+        (8, &[0; 4], Some((8, &[0; 5][..])), "DebugMark.Id"),
+        (u32::MAX, &[0; 4], None, "DebugMark.Id"),
+    ] {
+        let mut applier = ready();
+        let first = applier.debug_mark(&mark(size, piece), piece);
+        let ended = match then {
+            None => first,
+            Some((size, piece)) => first.and_then(|()| applier.debug_mark(&mark(size, piece), piece)),
+        };
+        assert!(ended.is_err_and(|ended| ended.to_string().contains(fault)), "{size} {piece:?}: {ended:?}");
+    }
+    // A part of a whole is not compared.
+    let mut applier = ready();
+    applier.debug_mark(&mark(8, &[0; 4]), &[0; 4]).expect("a piece");
+    clear(&mut applier).expect("a verb");
+    assert_eq!((applier.coverage().seen, applier.coverage().compared), (1, 0));
+    applier.coverage().verdict().expect_err("nothing was compared");
+    // What says nothing differs.
+    applier.debug_mark(&mark(4, &[9; 4]), &[9; 4]).expect("a piece");
+    let differs = clear(&mut applier).expect_err("not its state");
+    assert!(
+        matches!(differs, Fault::StateDiffers { .. }) && differs.to_string().contains("Clear"),
+        "{differs}"
+    );
+    assert!(applier.difference().is_some_and(|difference| difference.to_string().contains("@Clear")));
+}

@@ -19,6 +19,9 @@ use runahead_wire::{
     pipe::{Op, Pipe},
 };
 
+#[cfg(feature = "compare")]
+use runahead_wire::values::DebugMarkOp;
+
 use super::{Applier, Apply, query};
 use crate::{
     backend::{Backend, BackendError},
@@ -437,6 +440,10 @@ impl<B: Backend, S: Storage, O: Outlet> Pipe for Applier<B, S, O> {
     }
 
     fn debug_mark(&mut self, payload: &DebugMark, text: &[u8]) -> Result<(), Fault> {
+        #[cfg(feature = "compare")]
+        if payload.op() == Some(DebugMarkOp::State) {
+            return self.take_state(payload, text);
+        }
         self.at(Op::DebugMark)?.debug_mark(payload, text)
     }
 }

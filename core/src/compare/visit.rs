@@ -267,7 +267,9 @@ impl<C: Contents, E, V: FnMut(&Field<'_>) -> Result<(), E>> Walk<'_, C, V> {
     }
 
     fn texture(&mut self, texture: Handle) -> Result<(), E> {
-        let Some((desc, params)) = self.contents.texture(texture) else { return Ok(()) };
+        let Some((mut desc, params)) = self.contents.texture(texture) else { return Ok(()) };
+        // Of the record that came last, not of the object.
+        (desc.has_respecified_level, desc.respecified_level, desc.respecified_upload_target) = (0, 0, 0);
         self.one(Name::TextureDesc, Some(texture.slot), &desc)?;
         self.one(Name::TextureParams, Some(texture.slot), &params)?;
         self.sampler(params.builtin_sampler)?;

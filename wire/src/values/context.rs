@@ -65,6 +65,9 @@ values! {
         Insert = 2,
         /// Names an object.
         Label = 3,
+        /// A piece of the state that the client means to have at the next verb, for a server that compares it with what
+        /// it was told; `id` is the size of the whole.
+        State = 4,
     }
 }
 
