@@ -28,6 +28,7 @@ mod abi;
 mod arrays;
 mod buffer;
 mod client_memory;
+mod compare;
 mod context;
 mod draw;
 mod enums;

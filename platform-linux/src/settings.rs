@@ -15,6 +15,8 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
+use runahead_core::compare::Check;
+
 use crate::{
     control::{
         handshake::{CEILING, MAX_CREDIT, MIN_RING},
@@ -155,6 +157,24 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "RUNAHEAD_VERIFY",
+        allowed: "0, 1, corrupt or drop",
+        default: "0",
+        what: "1: before each draw, clear and read the server compares what it holds with the client's state, derived \
+               afresh, and the first difference ends the session; corrupt and drop tell one wrong value or leave one \
+               record out, which must be found",
+        set: |config, value| {
+            config.diagnostics.check = match value.to_str()? {
+                "0" => Check::Off,
+                "1" => Check::On,
+                "corrupt" => Check::Corrupt,
+                "drop" => Check::Drop,
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Variable {
         name: "RUNAHEAD_SERVER",
         allowed: "the path of a file",
         default: "runahead-server next to the library or program",
@@ -287,6 +307,7 @@ mod tests {
             ("RUNAHEAD_DOORBELL", "eventfd"),
             ("RUNAHEAD_LOG", "debug"),
             ("RUNAHEAD_STATS", "/x/statistics"),
+            ("RUNAHEAD_VERIFY", "drop"),
             ("RUNAHEAD_SERVER", "/x/server"),
             ("RUNAHEAD_NOTE", "/x/note"),
             ("PATH", "/bin"),
@@ -301,6 +322,7 @@ mod tests {
         assert_eq!(config.wanted.0.doorbell, Doorbell::EventFd);
         assert_eq!(config.diagnostics.log, Some(LogLevel::Debug));
         assert_eq!(config.diagnostics.counting, Counting::File("/x/statistics".into()));
+        assert_eq!(config.diagnostics.check, Check::Drop);
         assert_eq!(config.server, Some("/x/server".into()));
         assert_eq!(config.note, Some("/x/note".into()));
         let set = all.iter().filter(|(name, _)| name.starts_with(PREFIX)).count();
@@ -329,6 +351,7 @@ mod tests {
         assert_eq!(terms.doorbell, USUAL.doorbell);
         let usual = Config::default().diagnostics;
         assert_eq!((config.diagnostics.log, config.diagnostics.counting), (usual.log, usual.counting));
+        assert_eq!(config.diagnostics.check, usual.check);
         assert_eq!(with("RUNAHEAD_LOG", "off").unwrap().diagnostics.log, None);
         assert_eq!(with("RUNAHEAD_STATS", "1").unwrap().diagnostics.counting, Counting::Print);
     }

@@ -36,8 +36,15 @@ impl Default for Buffer {
     }
 }
 
+impl Buffer {
+    /// How the server has it, if it has.
+    pub(crate) fn described(&self) -> Option<ResourceDesc> {
+        Some(desc(self.handle, self.size, usage(self.usage).ok()?))
+    }
+}
+
 /// The description of a buffer's data store.
-fn desc(resource: Handle, size: u64, usage: BufferUsage) -> ResourceDesc {
+pub(crate) fn desc(resource: Handle, size: u64, usage: BufferUsage) -> ResourceDesc {
     let purposes = BindMask::VERTEX.with(BindMask::INDEX).with(BindMask::ELEMENT_ARRAY);
     ResourceDesc {
         resource,
@@ -90,6 +97,11 @@ impl Stream {
     /// The buffer; null before the first use.
     pub(crate) const fn handle(&self) -> Handle {
         self.handle
+    }
+
+    /// Bytes of the buffer.
+    pub(crate) const fn size(&self) -> u64 {
+        self.size
     }
 
     /// Makes room for so many bytes and answers where they begin.

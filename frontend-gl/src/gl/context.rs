@@ -24,6 +24,7 @@ use runahead_wire::{
 
 use super::{
     buffer::{Buffer, Stream},
+    compare::Checking,
     error::{Error, Flags, Outcome},
     framebuffer::{Framebuffer, Renderbuffer},
     limits::{Limits, UNITS},
@@ -177,6 +178,8 @@ pub(crate) struct State {
     pub(crate) errors: Flags,
     pub(crate) lost: bool,
     pub(crate) tracker: Box<Tracker>,
+    /// Where the server compares states.
+    pub(crate) checking: Option<Box<Checking>>,
     pub(crate) draw_surface: Option<DrawSurface>,
     pub(crate) read_surface: Option<DrawSurface>,
     /// The framebuffer of the surfaces, with the version of its content.
@@ -285,6 +288,7 @@ impl<P: Shared> Context<P> {
         render.multisample = 1;
         let state = State {
             token,
+            checking: Checking::new(session.check()),
             mail_seen: 0,
             mail,
             resizes: Vec::new(),

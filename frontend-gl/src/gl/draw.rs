@@ -48,7 +48,7 @@ pub(crate) const fn index_bytes(kind: u32) -> Outcome<u8> {
 impl State {
     /// Tells the tracker what may have changed since the last verb, so that it names nothing that has ended.
     #[inline]
-    fn refresh<P: Shared>(&mut self, objects: &mut Objects, turn: &mut TurnOf<'_, P>) -> Outcome {
+    pub(super) fn refresh<P: Shared>(&mut self, objects: &mut Objects, turn: &mut TurnOf<'_, P>) -> Outcome {
         if self.stale.framebuffer || self.seen.images != objects.images_moved {
             self.refresh_framebuffer(objects);
             self.stale.framebuffer = false;
@@ -123,6 +123,9 @@ impl<P: Shared> Own<P> {
         self.turn(|state, turn| {
             state.refresh::<P>(objects, turn)?;
             state.tracker.sync(verb, turn.pipe, turn.slots)?;
+            if state.checking.is_some() {
+                state.declare::<P>(objects, turn, verb)?;
+            }
             record(state, turn)
         })
     }
@@ -287,10 +290,14 @@ impl State {
         range: DrawRange,
     ) -> Outcome {
         let depth_range = self.render().depth_ranges[0];
-        if let Some(program) = program_in_use(&mut objects.code, self.program) {
+        let drops = self.drops();
+        if let Some(program) = program_in_use(&mut objects.code, self.program).filter(|_| !drops) {
             program.emit(turn.pipe, depth_range)?;
         }
         self.tracker.sync(Verb::Draw, turn.pipe, turn.slots)?;
+        if self.checking.is_some() {
+            self.declare::<P>(objects, turn, Verb::Draw)?;
+        }
         let info = DrawInfo {
             mode: mode.raw(),
             index_size,

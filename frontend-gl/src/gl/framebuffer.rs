@@ -200,6 +200,37 @@ const fn point(attachment: u32) -> Outcome<usize> {
     }
 }
 
+/// The description of a renderbuffer's storage.
+fn desc(resource: Handle, format: Format, width: u32, height: u32) -> ResourceDesc {
+    ResourceDesc {
+        resource,
+        target: ResourceTarget::Renderbuffer.raw8(),
+        storage_kind: StorageKind::Mipmap.raw8(),
+        bind_mask: BindMask::RENDER_TARGET.raw16(),
+        internal_format: format.raw(),
+        width,
+        height,
+        depth: 1,
+        array_layers: 1,
+        levels: 1,
+        ..ResourceDesc::default()
+    }
+}
+
+impl Renderbuffer {
+    /// How the server has it, if it has.
+    pub(crate) fn described(&self) -> Option<ResourceDesc> {
+        (!self.handle.is_null()).then(|| desc(self.handle, self.format, self.width, self.height))
+    }
+}
+
+impl Framebuffer {
+    /// How the server has it, worked out anew.
+    pub(crate) fn described(&self, limits: &Limits, objects: &Objects) -> FramebufferState {
+        work_out(self.points, limits, objects).1
+    }
+}
+
 impl State {
     /// The status of the bound framebuffer (section 4.4.5), and what it is of.
     pub(crate) fn framebuffer_status(&mut self, objects: &Objects) -> (u32, FramebufferState) {
@@ -612,19 +643,7 @@ impl<P: Shared> Own<P> {
         let handle = &mut object.handle;
         self.turn(|_, turn| {
             let Turn { pipe, slots } = turn;
-            let desc = |resource| ResourceDesc {
-                resource,
-                target: ResourceTarget::Renderbuffer.raw8(),
-                storage_kind: StorageKind::Mipmap.raw8(),
-                bind_mask: BindMask::RENDER_TARGET.raw16(),
-                internal_format: format.raw(),
-                width,
-                height,
-                depth: 1,
-                array_layers: 1,
-                levels: 1,
-                ..ResourceDesc::default()
-            };
+            let desc = |resource| desc(resource, format, width, height);
             if handle.is_null() {
                 *handle =
                     slots.mint_with(Band::Renderbuffer, 0, |handle| pipe.resource_create(&desc(handle)))?;

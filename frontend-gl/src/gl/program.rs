@@ -6,6 +6,7 @@ use std::fmt;
 
 use runahead_core::{
     Shared, Turn,
+    compare::ProgramContents,
     slots::Band,
     storage::{Bytes, Storage, Table as CoreTable},
     tracker::{Constants, ProgramBindings},
@@ -259,6 +260,34 @@ impl Program {
         }
         self.units_untold = true;
         self.units_serial = serial;
+    }
+}
+
+/// The description of a linked program.
+fn desc(cso: Handle, image_size: u32) -> ProgramDesc {
+    ProgramDesc {
+        cso,
+        stage_mask: StageMask::VERTEX.with(StageMask::FRAGMENT).raw(),
+        global_ubo_size: image_size,
+        reserved_num_samples_offset: u32::MAX,
+        spirv_status: SpirvStatus::Ready.raw8(),
+        link_status: 1,
+        ..ProgramDesc::default()
+    }
+}
+
+impl Program {
+    /// How the server has it.
+    pub(crate) fn described(&self) -> ProgramContents<'_> {
+        let constants = self.constants.image();
+        ProgramContents {
+            desc: desc(self.handle, constants.len() as u32),
+            constants,
+            blocks: &[],
+            sampler_units: &self.units,
+            storage: &[],
+            names: &[],
+        }
     }
 }
 
@@ -894,17 +923,8 @@ impl Program {
         aligned.as_mut().copy_from_slice(&linked.archive);
         let archive = ArchiveView::parse(aligned.as_ref()).map_err(|_| Error::InvalidOperation)?;
         let executable = Executable::new(&archive);
-        let stages = StageMask::VERTEX.with(StageMask::FRAGMENT);
         let Turn { pipe, slots } = turn;
-        let desc = |cso| ProgramDesc {
-            cso,
-            stage_mask: stages.raw(),
-            global_ubo_size: linked.image_size,
-            reserved_num_samples_offset: u32::MAX,
-            spirv_status: SpirvStatus::Ready.raw8(),
-            link_status: 1,
-            ..ProgramDesc::default()
-        };
+        let desc = |cso| desc(cso, linked.image_size);
         let modules = || linked.modules.each_ref().map(|words| Bulk::Bytes(words.as_bytes()));
         let reflection = || Bulk::Bytes(&linked.archive);
         if self.handle.is_null() {

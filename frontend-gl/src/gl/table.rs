@@ -143,6 +143,11 @@ impl<T> Table<T> {
         self.entry_mut(id).map(|entry| &mut entry.object)
     }
 
+    /// Every object.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries.iter().flatten().map(|entry| &entry.object)
+    }
+
     /// The name of an object; 0 when it has none any more.
     pub(crate) fn name(&self, id: Id) -> u32 {
         self.entry(id).map_or(0, |entry| entry.name)

@@ -255,6 +255,31 @@ impl Texture {
         }
     }
 
+    /// Its parameters, with those of sampling in a sampler.
+    fn params(&self, builtin_sampler: Handle) -> TextureParams {
+        TextureParams {
+            resource: self.handle,
+            builtin_sampler,
+            max_level: 1000,
+            swizzle: [Swizzle::Red, Swizzle::Green, Swizzle::Blue, Swizzle::Alpha].map(Swizzle::raw8),
+            min_lod: -1000.0,
+            max_lod: 1000.0,
+            ..TextureParams::default()
+        }
+    }
+
+    /// How the server has it, if it has; parameters of zeros before the first set.
+    pub(crate) fn described(&self) -> Option<(ResourceDesc, TextureParams)> {
+        let desc = self.desc(self.handle, self.chain?, None);
+        let told = !self.sampler.is_null();
+        Some((desc, if told { self.params(self.sampler) } else { TextureParams::default() }))
+    }
+
+    /// The parameters in a sampler, if it is this texture's.
+    pub(crate) fn sampler_of(&self, sampler: Handle) -> Option<SamplerParameters> {
+        (self.sampler == sampler && !sampler.is_null()).then(|| self.parameters.sampler())
+    }
+
     /// Makes the server's storage this chain, and what it has of one image a part of that. Other images stay as they
     /// are.
     fn store<P: Pipe, S: Storage>(
@@ -433,16 +458,7 @@ impl Texture {
         }
         let Turn { pipe, slots } = turn;
         let sampler = samplers.acquire(&self.parameters.sampler(), *pipe, slots)?;
-        let params = TextureParams {
-            resource: self.handle,
-            builtin_sampler: sampler,
-            max_level: 1000,
-            swizzle: [Swizzle::Red, Swizzle::Green, Swizzle::Blue, Swizzle::Alpha].map(Swizzle::raw8),
-            min_lod: -1000.0,
-            max_lod: 1000.0,
-            ..TextureParams::default()
-        };
-        pipe.set_texture_params(&params)?;
+        pipe.set_texture_params(&self.params(sampler))?;
         let old = std::mem::replace(&mut self.sampler, sampler);
         self.untold = false;
         if !old.is_null() {

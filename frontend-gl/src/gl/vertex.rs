@@ -94,6 +94,26 @@ impl VertexArray {
             version: 0,
         }
     }
+
+    /// The layout as the server knows it.
+    pub(crate) fn layout(&self) -> ([VertexAttrib; ATTRIBUTES], [VertexBindingPoint; ATTRIBUTES]) {
+        let mut attributes = [VertexAttrib::default(); ATTRIBUTES];
+        let mut points = [VertexBindingPoint::default(); ATTRIBUTES];
+        let each = attributes.iter_mut().zip(&mut points).zip(&self.attributes);
+        for (((attribute, point), array), index) in each.zip(0..) {
+            *attribute = VertexAttrib {
+                stride: array.stride.min(i32::MAX as u32) as i32,
+                component_type: array.kind.raw(),
+                size: array.size,
+                enabled: u8::from(array.enabled),
+                normalized: u8::from(array.normalized),
+                binding_index: index,
+                ..VertexAttrib::default()
+            };
+            point.stride = array.step().min(i32::MAX as u32) as i32;
+        }
+        (attributes, points)
+    }
 }
 
 /// The type of an array's components (table 2.4).
@@ -368,21 +388,7 @@ impl State {
         {
             *tracker.index_buffer() = IndexBuffer::default();
         }
-        let mut attributes = [VertexAttrib::default(); ATTRIBUTES];
-        let mut points = [VertexBindingPoint::default(); ATTRIBUTES];
-        let each = attributes.iter_mut().zip(&mut points).zip(&arrays.attributes);
-        for (((attribute, point), array), index) in each.zip(0..) {
-            *attribute = VertexAttrib {
-                stride: array.stride.min(i32::MAX as u32) as i32,
-                component_type: array.kind.raw(),
-                size: array.size,
-                enabled: u8::from(array.enabled),
-                normalized: u8::from(array.normalized),
-                binding_index: index,
-                ..VertexAttrib::default()
-            };
-            point.stride = array.step().min(i32::MAX as u32) as i32;
-        }
+        let (attributes, points) = arrays.layout();
         let attributes = attributes.get(..count).unwrap_or_default();
         let points = points.get(..count).unwrap_or_default();
         let set = tracker.set_vertex_elements(arrays.lifetime, arrays.version, attributes, points);

@@ -198,7 +198,7 @@ fn statistics_come_with_the_rest_if_they_are_asked_for() {
     }
     let inproc = [("RUNAHEAD_TOPOLOGY", "inproc")];
     let text = said(&runahead(&["info", "--stats"], &inproc), 0).unwrap();
-    assert!(text.contains("control_waits") && text.contains("work_waits"), "{text}");
+    assert!(text.contains("statistics of a session") && text.contains("control_waits"), "{text}");
     let without = said(&runahead(&["info"], &inproc), 0).unwrap();
     assert!(!without.contains("control_waits"), "{without}");
 }
@@ -234,6 +234,15 @@ fn lines_of_the_log_come_as_grave_as_asked_for() {
             output.status.success() && errors.contains(part) && errors.is_empty() == part.is_empty(),
             "{errors}"
         );
+    }
+}
+
+#[test]
+fn a_session_in_which_nothing_was_compared_says_so() {
+    for topology in ["direct", "inproc", "spawn"] {
+        let output = runahead(&["info"], &[("RUNAHEAD_TOPOLOGY", topology), ("RUNAHEAD_VERIFY", "1")]);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(errors.contains("error: verify: compared none of 0 verbs"), "{topology}: {errors}");
     }
 }
 

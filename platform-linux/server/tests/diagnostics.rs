@@ -35,7 +35,7 @@ fn open(topology: Topology, doorbell: Doorbell, backend: &str, log: Option<LogLe
         server: Some(PROGRAM.into()),
         arguments: vec!["--backend".into(), backend.into()],
         wanted: Wanted(Terms { run_ahead: true, doorbell, ..Terms::default() }),
-        diagnostics: Diagnostics { counting: Counting::On, log, sink },
+        diagnostics: Diagnostics { counting: Counting::On, log, sink, ..Diagnostics::default() },
         ..Config::default()
     };
     let mut client =

@@ -13,6 +13,7 @@ use std::{
 use runahead_core::{
     AnySession, Applier, Counters, Due, Fault, Local, Mode, Quota, RecordError, Recorder, Session,
     caps::{CapsSnapshot, UpdateError},
+    compare::{Check, Coverage},
     counters::Cause,
     link::{Bells, Patience},
     pace::Distance,
@@ -91,6 +92,8 @@ pub struct Config {
 pub struct Diagnostics {
     /// Counters of both roles.
     pub counting: Counting,
+    /// Whether the server compares the client's state with what it was told, before each verb.
+    pub check: Check,
     /// The least grave lines of the log that are wanted; `None` wants none.
     pub log: Option<LogLevel>,
     /// Who gets them.
@@ -99,13 +102,18 @@ pub struct Diagnostics {
 
 impl Default for Diagnostics {
     fn default() -> Self {
-        Self { counting: Counting::Off, log: Some(LogLevel::Warning), sink: Sink::default() }
+        Self {
+            counting: Counting::Off,
+            check: Check::Off,
+            log: Some(LogLevel::Warning),
+            sink: Sink::default(),
+        }
     }
 }
 
 impl Diagnostics {
     pub(super) const fn counts(&self) -> bool {
-        !matches!(self.counting, Counting::Off)
+        !matches!((&self.counting, self.check), (Counting::Off, Check::Off))
     }
 
     /// Says something of this side's own.
@@ -698,10 +706,10 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
     /// Why the session is over, if it is: what the server said of it, or how it went.
     pub fn reason(&mut self) -> Option<String> {
         if self.known().is_none()
-            && let Some(Either::Second(Encoder(recorder))) = &self.pipe
-            && let Some(fault) = recorder.lost()
+            && let Some(pipe) = &self.pipe
+            && let Some(fault) = pipe.lost()
         {
-            let why = Remote::why(self.remote.as_mut(), fault);
+            let why = words(pipe, fault).unwrap_or_else(|| Remote::why(self.remote.as_mut(), fault));
             self.end_for(why);
         }
         self.reason.clone()
@@ -740,7 +748,9 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
             // The halves go before the memory that they work on.
             self.pipe = None;
             drop(remote);
-        } else if let Some(Either::First(applier)) = self.pipe.take() {
+        } else if matches!(self.pipe, Some(Either::First(_))) {
+            self.deliver(Err(LiveError::NoServer));
+            let Some(Either::First(applier)) = self.pipe.take() else { return };
             match applier.end() {
                 (Ok(backend), _) => _ = self.ended.set(backend),
                 (Err(fault), _) => self.reason = Some(fault.to_string()),
@@ -751,9 +761,34 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
     /// Gives the counters to whom they are for, at the end.
     fn deliver(&self, server: Result<Counters, LiveError>) {
         let counts = Statistics { topology: self.topology, client: self.counters(), server };
+        // The caller's own where it applies itself.
+        let Counters { verbs, verbs_compared, .. } = server.unwrap_or(counts.client);
+        let (sink, compared) =
+            (&self.diagnostics.sink, format!("compared {verbs_compared} of {verbs} verbs"));
+        match (self.diagnostics.check, verbs_compared, &self.reason) {
+            (Check::Off, ..) => {}
+            (_, 0, _) => sink.line(LogLevel::Error, &format!("verify: compared none of {verbs} verbs")),
+            (_, _, None) => sink.line(LogLevel::Info, &format!("verify: {compared}: no difference")),
+            (_, _, Some(_)) => {
+                sink.line(LogLevel::Error, &format!("verify: {compared}; the session is lost"))
+            }
+        }
         if let Err(error) = counts.deliver(&self.diagnostics.counting) {
             self.diagnostics.say(LogLevel::Error, &format!("the statistics are not written: {error}"));
         }
+    }
+}
+
+/// What a fault is in words, where the caller applies itself.
+pub(super) fn words<B: Native, E: Events<Error = Fault> + fmt::Debug>(
+    pipe: &ClientPipe<B, E>,
+    fault: Fault,
+) -> Option<String> {
+    match pipe {
+        Either::First(applier) if matches!(fault, Fault::StateDiffers { .. }) => {
+            applier.difference().map(|difference| format!("the states differ: {difference}"))
+        }
+        _ => None,
     }
 }
 
@@ -763,7 +798,10 @@ pub(super) fn counters<B: Native, E: Events<Error = Fault> + fmt::Debug>(
 ) -> Counters {
     match pipe {
         Either::Second(Encoder(recorder)) => recorder.counters(),
-        pipe => Counters { records: pipe.recorded(), ..Counters::default() },
+        Either::First(applier) => {
+            let Coverage { seen: verbs, compared: verbs_compared, .. } = applier.coverage();
+            Counters { records: applier.ordinal(), verbs, verbs_compared, ..Counters::default() }
+        }
     }
 }
 

@@ -83,6 +83,8 @@ pub enum ServeError {
     Memory(MemoryError),
     /// The handshake was refused; the client was told.
     Refused(Refuse),
+    /// The client's state is not what it told, and where.
+    Differs(String),
     /// The session ended by a fault; the client was told.
     Fault(Fault),
     /// The native API could not be brought up; the client was told.
@@ -99,6 +101,7 @@ impl fmt::Display for ServeError {
             Self::Channel(error) => error.fmt(f),
             Self::Memory(error) => error.fmt(f),
             Self::Refused(refuse) => refuse.fmt(f),
+            Self::Differs(difference) => write!(f, "the states differ: {difference}"),
             Self::Fault(fault) => write!(f, "the session ended by a fault: {fault}"),
             Self::Backend(text) => write!(f, "the native API could not be brought up: {text}"),
             Self::Panic(text) => write!(f, "the server panicked: {text}"),
@@ -405,9 +408,10 @@ fn fault_message(error: &ServeError) -> SessionFault {
         ServeError::Memory(MemoryError::Io(error)) if error.kind() != io::ErrorKind::InvalidData => {
             FaultCode::Internal
         }
-        ServeError::Fault(_) | ServeError::Memory(_) | ServeError::Channel(ChannelError::Corrupt(_)) => {
-            FaultCode::ProtocolCorruption
-        }
+        ServeError::Differs(_)
+        | ServeError::Fault(_)
+        | ServeError::Memory(_)
+        | ServeError::Channel(ChannelError::Corrupt(_)) => FaultCode::ProtocolCorruption,
         _ => FaultCode::Internal,
     };
     SessionFault::new(code, error.to_string())
@@ -585,7 +589,12 @@ fn run<B: Native>(server: &mut Session<B>, desk: &Desk, board: &mut Board) -> Re
                 .map_or(BATCH, |left| left.min(BATCH))
         });
         let now = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        if server.run(most.max(1), now).map_err(ServeError::Fault)? != 0 {
+        let ran =
+            server.run(most.max(1), now).map_err(|fault| match (fault, server.applier().difference()) {
+                (Fault::StateDiffers { .. }, Some(difference)) => ServeError::Differs(difference.to_string()),
+                (fault, _) => ServeError::Fault(fault),
+            })?;
+        if ran != 0 {
             if board.counts {
                 board.batches += 1;
                 if board.batches >= COUNTED {

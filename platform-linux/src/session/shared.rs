@@ -24,6 +24,7 @@ use std::{
 
 use runahead_core::{
     Credit, Due, Fault, RecordError, RecordPath, Recorder, Session, Shared, Turn,
+    compare::Check,
     counters::Cause,
     link::{Bells, Counted, Patience},
 };
@@ -37,7 +38,7 @@ use runahead_wire::{
 
 use super::{
     Client, Door, Native, RequestError, Statistics, Topology,
-    client::{ClientPipe, Diagnostics, Remote, counters, own_caps, take_caps, unexpected},
+    client::{ClientPipe, Diagnostics, Remote, counters, own_caps, take_caps, unexpected, words},
     clock,
     live::{LiveError, LiveReader},
     server::{create_context, surface_op},
@@ -199,9 +200,12 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
     /// Why the session is over, if it is: what the server said of it, or how it went.
     pub fn reason(&self) -> Option<String> {
         let lost = self.inside.with(|inside| inside.path.alive()).err()?;
+        let words = |fault| self.inside.with(|inside| words(inside.path.pipe(), fault));
         if self.reason.get().is_none() {
             let said = match lost {
-                RecordError::Lost(fault) => Remote::why(lock(&self.remote).as_mut(), fault),
+                RecordError::Lost(fault) => {
+                    words(fault).unwrap_or_else(|| Remote::why(lock(&self.remote).as_mut(), fault))
+                }
                 error => error.to_string(),
             };
             self.end_for(said);
@@ -587,6 +591,10 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Shared for Shar
             self.see_to();
         }
         Ok(value)
+    }
+
+    fn check(&self) -> Check {
+        self.diagnostics.check
     }
 
     fn leave(&self) -> Result<(), RecordError> {

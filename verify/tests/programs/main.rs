@@ -16,6 +16,13 @@ use std::{
 use runahead_linux::session::Topology;
 use runahead_verify::apps::{Arm, Glmark2, Image, Running, Scene, Screen, installation};
 use rustix::process::{Pid, Signal, kill_process};
+use x11rb::{
+    connection::Connection as _,
+    protocol::{
+        xproto::{ConnectionExt as _, KEY_PRESS_EVENT, KEY_RELEASE_EVENT},
+        xtest::ConnectionExt as _,
+    },
+};
 
 /// How long a program has until it shows its picture at rest.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -174,6 +181,77 @@ fn glmark2_validates_its_scenes_on_every_topology() {
         assert_eq!(known, Scene::ALL.len(), "{}: {text}", topology.name());
         assert!(verdicts("Validation: Success") >= 3, "{}: {text}", topology.name());
         assert!(text.contains("Runahead"), "{}: it draws on something else: {text}", topology.name());
+    }
+}
+
+/// What the comparator says at the end: how many verbs were compared, of how many.
+fn verdict(said: &str) -> Option<(u64, u64)> {
+    let (_, rest) = said.split_once("verify: compared ")?;
+    let (counts, rest) = rest.split_once(" verbs: ")?;
+    let (compared, of) = counts.split_once(" of ")?;
+    rest.starts_with("no difference").then_some((compared.parse().ok()?, of.parse().ok()?))
+}
+
+/// The standard error of a scene while states are compared.
+fn checked(topology: Topology, scene: &Scene, screen: &Screen, check: &str) -> String {
+    let glmark2 = Glmark2 { scene, side: Some(64), seconds: 0.3 };
+    let mut command = glmark2.command(Arm::Runahead(topology), install(), screen);
+    let running = Running::start(command.env("RUNAHEAD_VERIFY", check)).unwrap();
+    String::from_utf8_lossy(&running.finish(PATIENCE).unwrap().stderr).into_owned()
+}
+
+/// Presses and releases a key of a screen's keyboard, over the window in its corner.
+fn press(screen: &Screen, keysym: u32) {
+    let (x11, _) = x11rb::connect(Some(screen.display())).unwrap();
+    let (least, most) = (x11.setup().min_keycode, x11.setup().max_keycode);
+    let map = x11.get_keyboard_mapping(least, most - least + 1).unwrap().reply().unwrap();
+    let at =
+        map.keysyms.iter().position(|one| *one == keysym).unwrap() / usize::from(map.keysyms_per_keycode);
+    let root = x11.setup().roots[0].root;
+    x11.warp_pointer(x11rb::NONE, root, 0, 0, 0, 0, 100, 100).unwrap().check().unwrap();
+    for kind in [KEY_PRESS_EVENT, KEY_RELEASE_EVENT] {
+        x11.xtest_fake_input(kind, least + at as u8, 0, x11rb::NONE, 0, 0, 0).unwrap().check().unwrap();
+    }
+}
+
+#[test]
+fn both_sides_agree_on_their_state_at_every_verb() {
+    /// `XK_Escape`, at which es2gears ends itself.
+    const ESCAPE: u32 = 0xff1b;
+    let screen = Screen::start().unwrap();
+    for topology in Topology::ALL {
+        for scene in Scene::ALL {
+            let said = checked(*topology, scene, &screen, "1");
+            let agreed = verdict(&said).is_some_and(|(compared, of)| compared == of && compared > 20);
+            assert!(agreed, "{} on {}: {said}", scene.name, topology.name());
+        }
+        let mut command = Arm::Runahead(*topology).command(install(), &screen, "es2gears_x11");
+        let running = Running::start(command.env("RUNAHEAD_VERIFY", "1")).unwrap();
+        until("it draws", || screen.image().unwrap().colors() >= 8);
+        press(&screen, ESCAPE);
+        let said = String::from_utf8_lossy(&running.finish(PATIENCE).unwrap().stderr).into_owned();
+        let agreed = verdict(&said).is_some_and(|(compared, of)| compared == of && compared > 5);
+        assert!(agreed, "es2gears_x11 on {}: {said}", topology.name());
+    }
+}
+
+/// The comparator can say no, and says where.
+#[test]
+fn a_wrong_value_and_a_record_that_is_left_out_are_named() {
+    let screen = Screen::start().unwrap();
+    for topology in Topology::ALL {
+        for (check, field) in
+            [("corrupt", "values.active_texture_unit@Clear (record "), ("drop", "program.constants")]
+        {
+            let said = checked(*topology, &Scene::ALL[0], &screen, check);
+            let named = said.lines().find(|line| line.contains("the states differ: ")).unwrap_or_default();
+            assert!(named.contains(field), "{check} on {}: {said}", topology.name());
+            let values = named.contains(": client ") && named.contains(", server ");
+            assert!(values && named.contains(" (record "), "{check} on {}: {said}", topology.name());
+            assert_eq!(verdict(&said), None, "{check} on {}: {said}", topology.name());
+        }
+        let none = checked(*topology, &Scene::ALL[0], &screen, "0");
+        assert_eq!(verdict(&none), None, "nothing was to be compared: {none}");
     }
 }
 
