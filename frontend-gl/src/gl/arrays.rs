@@ -8,7 +8,7 @@ use runahead_core::Shared;
 use runahead_wire::Handle;
 
 use super::{
-    buffer::MOST_STREAMED,
+    buffer::{MOST_STREAMED, Stream},
     client_memory::Address,
     context::{State, TurnOf},
     error::{Error, Outcome},
@@ -191,6 +191,9 @@ impl State {
             unrolled: gathers && indexed,
         };
         if gathers {
+            let copies =
+                arrays.iter().flatten().map(|array| Stream::taken(u64::from(drawn) * u64::from(array.bytes)));
+            self.vertex_stream.make_room(turn, copies.sum())?;
             for array in arrays.iter().flatten() {
                 self.gather::<P>(turn, array, what)?;
             }
@@ -200,7 +203,9 @@ impl State {
         for array in arrays.iter().flatten() {
             left[array.index] = true;
         }
-        for array in arrays.iter().flatten() {
+        let mut groups = [None; ATTRIBUTES];
+        let mut all = 0_u64;
+        for (place, array) in groups.iter_mut().zip(arrays.iter().flatten()) {
             if !left[array.index] {
                 continue;
             }
@@ -214,17 +219,26 @@ impl State {
             }
             // The one that it began with is always within.
             members[array.index] = true;
+            for member in arrays.iter().flatten().filter(|member| members[member.index]) {
+                left[member.index] = false;
+            }
             let step = u64::from(group.step);
             let skipped = u64::from(low).checked_mul(step).ok_or(Error::OutOfMemory)?;
             let size = (vertices - 1).checked_mul(step).and_then(|size| size.checked_add(group.bytes));
             let size = size.filter(|size| *size <= MOST_STREAMED).ok_or(Error::OutOfMemory)?;
             let gap = lead.checked_mul(step).ok_or(Error::OutOfMemory)?;
-            let all = gap.checked_add(size).ok_or(Error::OutOfMemory)?;
+            all = gap
+                .checked_add(size)
+                .and_then(|copy| all.checked_add(Stream::taken(copy)))
+                .filter(|all| *all <= MOST_STREAMED)
+                .ok_or(Error::OutOfMemory)?;
+            *place = Some((group, members, skipped, size, gap));
+        }
+        self.vertex_stream.make_room(turn, all)?;
+        for (group, members, skipped, size, gap) in groups.into_iter().flatten() {
             let bytes = group.pointer.source().span(skipped, size).ok_or(Error::OutOfMemory)?;
-            let at = self.vertex_stream.reserve(turn, all)?;
-            self.vertex_stream.write(turn, at + gap, bytes)?;
+            let at = self.vertex_stream.write(turn, gap, bytes)?;
             for member in arrays.iter().flatten().filter(|member| members[member.index]) {
-                left[member.index] = false;
                 let offset = at + (member.pointer.number() - group.pointer.number()) as u64;
                 self.point_to_stream(member, offset, member.step);
             }
@@ -245,11 +259,7 @@ impl State {
             Streamed::Range { first, count } => (first..=first + (count - 1)).try_for_each(&mut copy),
             Streamed::Indices { bytes, size } => each_index(bytes, size).try_for_each(&mut copy),
         };
-        let written = copied.and_then(|()| {
-            let at = self.vertex_stream.reserve(turn, scratch.len() as u64)?;
-            self.vertex_stream.write(turn, at, &scratch)?;
-            Ok(at)
-        });
+        let written = copied.and_then(|()| self.vertex_stream.write(turn, 0, &scratch));
         self.scratch = scratch;
         self.point_to_stream(array, written?, array.bytes);
         Ok(())

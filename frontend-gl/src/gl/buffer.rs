@@ -77,14 +77,27 @@ where
     Ok(())
 }
 
-/// A buffer of the front's own that takes what draws read from the application's memory, one behind the other. When
-/// it is full it gets a new store, so that nothing waits for draws that still read the old one.
+/// Buffers of the front's own that take what draws read from the application's memory, one copy behind the other, and
+/// one buffer after the other. When all were used the first one is written again: in the order of the stream that is
+/// behind the draws that read it, and most likely they are done. A store is only defined anew to be larger, or smaller
+/// again.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
-    handle: Handle,
-    size: u64,
+    stores: [Store; STORES],
+    /// The one that is written.
+    current: usize,
     at: u64,
 }
+
+/// One of the buffers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Store {
+    handle: Handle,
+    size: u64,
+}
+
+/// Buffers of a stream.
+const STORES: usize = 3;
 
 /// Bytes of a stream to begin with.
 const STREAM: u64 = 1 << 20;
@@ -94,51 +107,66 @@ pub(crate) const MOST_STREAMED: u64 = 256 << 20;
 const ALIGNMENT: u64 = 16;
 
 impl Stream {
-    /// The buffer; null before the first use.
-    pub(crate) const fn handle(&self) -> Handle {
-        self.handle
+    fn store(&self) -> Store {
+        self.stores.get(self.current).copied().unwrap_or_default()
     }
 
-    /// Bytes of the buffer.
-    pub(crate) const fn size(&self) -> u64 {
-        self.size
+    /// The buffer that is written; null before the first use.
+    pub(crate) fn handle(&self) -> Handle {
+        self.store().handle
     }
 
-    /// Makes room for so many bytes and answers where they begin.
-    pub(crate) fn reserve<P: Pipe, S: Storage>(
-        &mut self,
-        turn: &mut Turn<'_, P, S>,
-        size: u64,
-    ) -> Outcome<u64>
+    /// All buffers that there are, with their sizes.
+    pub(crate) fn buffers(&self) -> impl Iterator<Item = (Handle, u64)> + use<> {
+        self.stores
+            .into_iter()
+            .map(|store| (store.handle, store.size))
+            .filter(|(handle, _)| !handle.is_null())
+    }
+
+    /// Bytes that a copy takes up.
+    pub(crate) const fn taken(size: u64) -> u64 {
+        size.next_multiple_of(ALIGNMENT)
+    }
+
+    /// Makes room for the copies of a draw, all in one buffer: so many bytes, each copy's as it [takes](Self::taken) them
+    /// up.
+    pub(crate) fn make_room<P: Pipe, S: Storage>(&mut self, turn: &mut Turn<'_, P, S>, size: u64) -> Outcome
     where
         Error: From<P::Error>,
     {
         if size > MOST_STREAMED {
             return Err(Error::OutOfMemory);
         }
-        let fits = self.at.checked_add(size).is_some_and(|end| end <= self.size);
-        if !fits {
-            let wanted = size.max(STREAM).next_power_of_two().max(self.size);
-            // A single huge draw does not leave a huge store behind.
-            let wanted = if wanted > STREAM && size <= STREAM { STREAM } else { wanted };
-            define(turn, &mut self.handle, wanted, BufferUsage::StreamDraw)?;
-            self.size = wanted;
-            self.at = 0;
+        if self.at.checked_add(size).is_some_and(|end| end <= self.store().size) {
+            return Ok(());
         }
-        let start = self.at;
-        self.at = (start + size).next_multiple_of(ALIGNMENT);
-        Ok(start)
+        let next = (self.current + 1) % STORES;
+        let Some(store) = self.stores.get_mut(next) else { return Err(Error::OutOfMemory) };
+        let wanted = size.max(STREAM).next_power_of_two();
+        // A single huge draw does not leave a huge store behind.
+        if store.size < wanted || store.size > wanted.saturating_mul(4) {
+            define(turn, &mut store.handle, wanted, BufferUsage::StreamDraw)?;
+            store.size = wanted;
+        }
+        (self.current, self.at) = (next, 0);
+        Ok(())
     }
 
-    /// Writes bytes into what was reserved.
+    /// Writes a copy into the room that was made, and answers where it begins: `lead` bytes before it are left out.
     pub(crate) fn write<P: Session, S: Storage>(
-        &self,
+        &mut self,
         turn: &mut Turn<'_, P, S>,
-        offset: u64,
+        lead: u64,
         bytes: &[u8],
-    ) -> Outcome {
+    ) -> Outcome<u64> {
+        let start = self.at;
+        let size = lead + bytes.len() as u64;
+        debug_assert!(start + size <= self.store().size, "room was made");
         let piece = turn.pipe.max_piece();
-        Ok(upload::buffer(turn.pipe, self.handle, offset, bytes, piece)?)
+        upload::buffer(turn.pipe, self.handle(), start + lead, bytes, piece)?;
+        self.at = start + Self::taken(size);
+        Ok(start)
     }
 }
 

@@ -21,6 +21,7 @@ use runahead_wire::{
 };
 
 use super::{
+    buffer::{Stream, desc},
     context::{Objects, Seen, Stale, State, TurnOf},
     error::{Error, Outcome},
     program::Code,
@@ -59,7 +60,7 @@ impl Checking {
 struct Known<'a> {
     objects: &'a Objects,
     /// Buffers of the context's own: their handles and sizes.
-    streams: [(Handle, u64); 2],
+    streams: [&'a Stream; 2],
     layout: (Handle, &'a [VertexAttrib], &'a [VertexBindingPoint]),
     framebuffer: (Handle, FramebufferState),
 }
@@ -69,9 +70,9 @@ impl Contents for Known<'_> {
         if buffer.is_null() {
             return None;
         }
-        let stream = self.streams.iter().find(|(handle, _)| *handle == buffer);
-        if let Some((handle, size)) = stream {
-            return Some(super::buffer::desc(*handle, *size, BufferUsage::StreamDraw));
+        let mut streams = self.streams.iter().flat_map(|stream| stream.buffers());
+        if let Some((handle, size)) = streams.find(|(handle, _)| *handle == buffer) {
+            return Some(desc(handle, size, BufferUsage::StreamDraw));
         }
         self.objects.buffers.iter().find(|one| one.handle == buffer)?.described()
     }
@@ -158,9 +159,9 @@ impl State {
         refreshed?;
 
         // What this draw copied from the application's memory lies where the copy went, which nothing else tells.
-        let (stream, was) = (self.vertex_stream.handle(), streamed.covered());
-        for (buffer, was) in state.vertex_buffers.covered_mut().iter_mut().zip(was) {
-            if buffer.resource.is_null() && was.resource == stream {
+        for (buffer, was) in state.vertex_buffers.covered_mut().iter_mut().zip(streamed.covered()) {
+            let copied = self.vertex_stream.buffers().any(|(stream, _)| stream == was.resource);
+            if buffer.resource.is_null() && copied {
                 *buffer = *was;
             }
         }
@@ -185,7 +186,7 @@ impl State {
         let count = self.limits.attributes as usize;
         let known = Known {
             objects,
-            streams: [&self.vertex_stream, &self.index_stream].map(|stream| (stream.handle(), stream.size())),
+            streams: [&self.vertex_stream, &self.index_stream],
             layout: (
                 state.vertex_elements,
                 attributes.get(..count).unwrap_or_default(),

@@ -589,8 +589,8 @@ impl State {
         for framebuffer in self.framebuffers.drain() {
             self.framebuffer_ended(objects, &framebuffer);
         }
-        for stream in [&self.vertex_stream, &self.index_stream] {
-            self.dead.push(Dead::Buffer(stream.handle()));
-        }
+        let Self { vertex_stream, index_stream, dead, .. } = self;
+        let buffers = vertex_stream.buffers().chain(index_stream.buffers());
+        dead.extend(buffers.map(|(buffer, _)| Dead::Buffer(buffer)));
     }
 }

@@ -236,8 +236,8 @@ impl<P: Shared> Own<P> {
             let (handle, offset) = match indices {
                 Indices::Buffer { handle, offset } => (handle, offset),
                 Indices::Client(bytes) => {
-                    let at = state.index_stream.reserve(turn, bytes.len() as u64)?;
-                    state.index_stream.write(turn, at, bytes)?;
+                    state.index_stream.make_room(turn, bytes.len() as u64)?;
+                    let at = state.index_stream.write(turn, 0, bytes)?;
                     (state.index_stream.handle(), at)
                 }
             };

@@ -180,8 +180,13 @@ fn integer(name: u32) -> i32 {
 
 /// A program of the current context.
 fn program() -> u32 {
+    program_of(c"attribute vec4 pos; void main() { gl_Position = pos; }")
+}
+
+/// A program with this vertex shader.
+fn program_of(vertex: &CStr) -> u32 {
     let sources = [
-        (enums::VERTEX_SHADER, c"attribute vec4 pos; void main() { gl_Position = pos; }"),
+        (enums::VERTEX_SHADER, vertex),
         (
             enums::FRAGMENT_SHADER,
             c"precision mediump float; uniform vec2 u; uniform sampler2D sampler; uniform mat3 arr[3];
@@ -641,6 +646,37 @@ fn everything_that_is_drawn_reaches_the_backend() {
     assert_eq!(count(Method::CreateShader), 1);
     assert_eq!(count(Method::UploadTexture), 1);
     assert_eq!(count(Method::UploadBuffer), 4, "two copies of the corners, the indices, the buffer");
+}
+
+/// What a draw copies from the application's memory stays until the draw: no store that takes one array of it is defined
+/// anew for another. And a program that goes on drawing so does not go on defining stores.
+#[test]
+fn copies_of_one_draw_lie_in_one_store_and_stores_are_used_again() {
+    for size in [100_000, 600_000, 1_500_000] {
+        let log = begin();
+        let program =
+            program_of(c"attribute vec4 pos; attribute vec4 more; void main() { gl_Position = pos + more; }");
+        glUseProgram::<Mine>(program);
+        let arrays = [(); 2].map(|()| vec![0_u8; size]);
+        for (name, array) in [c"pos", c"more"].into_iter().zip(&arrays) {
+            let at = glGetAttribLocation::<Mine>(program, name.as_ptr()) as u32;
+            glEnableVertexAttribArray::<Mine>(at);
+            glVertexAttribPointer::<Mine>(at, 4, enums::FLOAT, 0, 0, array.as_ptr().cast());
+        }
+        for _ in 0..50 {
+            glDrawArrays::<Mine>(enums::TRIANGLES, 0, (size / 16 / 3 * 3) as i32);
+        }
+        assert_eq!(error(), enums::NO_ERROR);
+        let calls = log.0.lock().unwrap().clone();
+        let draws: Vec<&[Method]> = calls.split(|call| *call == Method::Draw).collect();
+        assert_eq!(draws.len(), 51);
+        for before in &draws[..50] {
+            let first = before.iter().position(|call| *call == Method::UploadBuffer).expect("it copies");
+            assert!(!before[first..].contains(&Method::DefineStorage), "{size}: {before:?}");
+        }
+        let defined = calls.iter().filter(|call| **call == Method::DefineStorage).count();
+        assert!(defined <= 4, "{size}: {defined} stores");
+    }
 }
 
 #[test]

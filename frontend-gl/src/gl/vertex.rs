@@ -383,7 +383,7 @@ impl State {
         let named = tracker.wanted().index_buffer.resource;
         let bound = arrays.element_buffer.and_then(|id| objects.buffers.get(id));
         if !named.is_null()
-            && named != index_stream.handle()
+            && index_stream.buffers().all(|(buffer, _)| buffer != named)
             && bound.is_none_or(|bound| bound.handle != named)
         {
             *tracker.index_buffer() = IndexBuffer::default();
