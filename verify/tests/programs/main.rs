@@ -184,6 +184,50 @@ fn glmark2_validates_its_scenes_on_every_topology() {
     }
 }
 
+/// A row of the statistics: the client's count and the server's; zeros where neither has any.
+fn counted(said: &str, row: &str) -> (u64, u64) {
+    let cells = |line: &str| {
+        let mut cells = line.split_whitespace();
+        (cells.next()? == row).then(|| Some((cells.next()?.parse().ok()?, cells.next()?.parse().ok()?)))?
+    };
+    said.lines().find_map(cells).unwrap_or_default()
+}
+
+/// A program waits for the server at the beginning, and then for the credit alone.
+#[test]
+fn a_steady_program_waits_for_the_credit_alone() {
+    let screen = Screen::start().unwrap();
+    for topology in [Topology::Inproc, Topology::Spawn] {
+        for scene in Scene::ALL {
+            let mut command = Command::new(install().join("runahead"));
+            command.args([
+                "run",
+                "--stats",
+                "--topology",
+                topology.name(),
+                "--",
+                "glmark2-es2",
+                "-s",
+                "64x64",
+            ]);
+            command.args(["-b", &format!("{}:duration=1", scene.option)]).env("DISPLAY", screen.display());
+            let output = Running::start(&mut command).unwrap().finish(PATIENCE).unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            let context = format!("{} on {}: {said}", scene.name, topology.name());
+            let (presents, shown) = counted(&said, "presents");
+            assert!(presents >= 20 && presents == shown, "{context}");
+            for row in ["ring_room_waits", "stage_room_waits", "answer_waits", "watermark_waits"] {
+                assert_eq!(counted(&said, row), (0, 0), "{row}: {context}");
+            }
+            // A context, a surface, their ends, and what is asked between.
+            let (requests, _) = counted(&said, "control_waits");
+            assert!((1..=10).contains(&requests), "{context}");
+            let (waits, _) = counted(&said, "credit_waits");
+            assert!(waits != 0 && waits <= presents, "the control: it does wait for the credit: {context}");
+        }
+    }
+}
+
 /// What the comparator says at the end: how many verbs were compared, of how many.
 fn verdict(said: &str) -> Option<(u64, u64)> {
     let (_, rest) = said.split_once("verify: compared ")?;
