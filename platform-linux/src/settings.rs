@@ -160,9 +160,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "RUNAHEAD_VERIFY",
         allowed: "0, 1, corrupt or drop",
         default: "0",
-        what: "1: before each draw, clear and read the server compares what it holds with the client's state, derived \
-               afresh, and the first difference ends the session; corrupt and drop tell one wrong value or leave one \
-               record out, which must be found",
+        what: "1: the server compares the client's state with its own at each verb; corrupt and drop break it, and are found",
         set: |config, value| {
             config.diagnostics.check = match value.to_str()? {
                 "0" => Check::Off,

@@ -129,6 +129,6 @@ fn the_wire_is_what_it_was() {
     assert_eq!(
         [pipe::FINGERPRINT, event::FINGERPRINT, fingerprint::session(1)]
             .map(|number| format!("{number:016x}")),
-        ["10e31308e44887ff", "8973eba738db6479", "365e88201b695cae"],
+        ["d8a0d3666b503b33", "8973eba738db6479", "e2b179b4a6a4eaee"],
     );
 }
