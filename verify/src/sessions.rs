@@ -203,6 +203,8 @@ pub enum Before {
     Nothing,
     /// It works for so long, and the server falls asleep.
     Work(Duration),
+    /// The same, and it sleeps at once until the answer comes.
+    Park(Duration),
     /// It sleeps for so long, and so does the server.
     Sleep(Duration),
 }
@@ -241,14 +243,15 @@ pub fn answers(config: &Config, before: Before, questions: usize) -> Result<Answ
     for _ in 0..questions {
         match before {
             Before::Nothing => {}
-            Before::Work(time) => Busy::new(time.as_nanos() as u64).work(),
+            Before::Work(time) | Before::Park(time) => Busy::new(time.as_nanos() as u64).work(),
             Before::Sleep(time) => std::thread::sleep(time),
         }
         let pipe = client.pipe();
         let asked = pipe.ask(1).map_err(text)?;
         let start = Instant::now();
         pipe.read_pixels(&read, Some(reply_space(&asked))).map_err(text)?;
-        let answer = pipe.wait_answer(&asked, Patience::Spin).map_err(text)?;
+        let patience = if matches!(before, Before::Park(_)) { Patience::Sleep } else { Patience::Spin };
+        let answer = pipe.wait_answer(&asked, patience).map_err(text)?;
         times.push(start.elapsed().as_secs_f64() * 1e6);
         if (answer.status, answer.size) != (Status::Ok, 1) {
             return Err(format!("no byte but {answer:?}"));
