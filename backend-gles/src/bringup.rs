@@ -4,6 +4,7 @@ use std::{ffi::c_void, fmt, ptr};
 
 use glow::HasContext;
 use khronos_egl as egl;
+use runahead_core::NativeConfig;
 
 use crate::{
     egl::{Egl, EglError, Loader, ask},
@@ -12,45 +13,6 @@ use crate::{
 
 /// `EGL_OPENGL_ES3_BIT` (EGL 1.5 section 3.4.1.2).
 const ES3_BIT: egl::Int = 0x0040;
-
-/// One of the display's configs (EGL 1.5 section 3.4.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Config {
-    /// `EGL_CONFIG_ID`.
-    pub id: u32,
-    /// Bits of red.
-    pub red: u8,
-    /// Bits of green.
-    pub green: u8,
-    /// Bits of blue.
-    pub blue: u8,
-    /// Bits of alpha.
-    pub alpha: u8,
-    /// Bits of depth.
-    pub depth: u8,
-    /// Bits of stencil.
-    pub stencil: u8,
-    /// Samples of a pixel; 0 for none.
-    pub samples: u8,
-    /// `EGL_NATIVE_VISUAL_ID`.
-    pub native_visual_id: u32,
-    /// `EGL_NATIVE_VISUAL_TYPE`.
-    pub native_visual_type: u32,
-    /// Whether windows can have it.
-    pub window: bool,
-    /// Whether pbuffers can have it.
-    pub pbuffer: bool,
-    /// `EGL_CONFIG_CAVEAT` is `EGL_SLOW_CONFIG`.
-    pub slow: bool,
-    /// Smallest swap interval.
-    pub min_swap_interval: i32,
-    /// Largest swap interval.
-    pub max_swap_interval: i32,
-    /// Largest pbuffer, pixels along x.
-    pub max_pbuffer_width: u32,
-    /// Largest pbuffer, pixels along y.
-    pub max_pbuffer_height: u32,
-}
 
 /// What driver was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,7 +64,7 @@ pub(crate) struct Display {
     pub(crate) handle: Pointer,
     /// Whether it is ours alone, so that it ends with us. Displays without a native one are the whole process's.
     own: bool,
-    pub(crate) configs: Vec<(Config, Pointer)>,
+    pub(crate) configs: Vec<(NativeConfig, Pointer)>,
     robust: bool,
 }
 
@@ -132,7 +94,7 @@ impl Display {
         Ok(display)
     }
 
-    fn read_configs(&self) -> Result<Vec<(Config, Pointer)>, EglError> {
+    fn read_configs(&self) -> Result<Vec<(NativeConfig, Pointer)>, EglError> {
         /// `EGL_COLOR_COMPONENT_TYPE_EXT` and its `EGL_COLOR_COMPONENT_TYPE_FLOAT_EXT`: what nobody gets who does not ask
         /// for it (EGL_EXT_pixel_format_float).
         const COMPONENT_TYPE: egl::Int = 0x3339;
@@ -163,7 +125,7 @@ impl Display {
             }
             let bits = |name| u8::try_from(get(name)).unwrap_or(0);
             let number = |name| u32::try_from(get(name)).unwrap_or(0);
-            let config = Config {
+            let config = NativeConfig {
                 id: number(egl::CONFIG_ID),
                 red: bits(egl::RED_SIZE),
                 green: bits(egl::GREEN_SIZE),
@@ -190,7 +152,7 @@ impl Display {
     }
 
     /// The config of an id.
-    pub(crate) fn config(&self, id: u32) -> Option<&(Config, Pointer)> {
+    pub(crate) fn config(&self, id: u32) -> Option<&(NativeConfig, Pointer)> {
         self.configs.iter().find(|(config, _)| config.id == id)
     }
 

@@ -53,10 +53,13 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use runahead_core::backend::{BackendError, Outcome};
+use runahead_core::{
+    NativeConfig,
+    backend::{BackendError, Outcome},
+};
 
 pub use crate::{
-    bringup::{Config, Report},
+    bringup::Report,
     buffers::Buffer,
     egl::{Egl, EglError, Loader},
     framebuffers::Framebuffer,
@@ -209,7 +212,7 @@ impl Gles {
     }
 
     /// The configs of the display.
-    pub fn configs(&self) -> impl Iterator<Item = &Config> {
+    pub fn configs(&self) -> impl Iterator<Item = &NativeConfig> {
         self.display.configs.iter().map(|(config, _)| config)
     }
 

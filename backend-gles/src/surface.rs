@@ -3,10 +3,11 @@
 use std::{collections::HashMap, ffi::c_void, fmt, ptr};
 
 use khronos_egl as egl;
+use runahead_core::NativeConfig;
 use runahead_wire::{format::Format, payload::SurfaceChanged};
 
 use crate::{
-    bringup::{Config, Display, Pointer},
+    bringup::{Display, Pointer},
     egl::{EglError, ask},
 };
 
@@ -65,7 +66,7 @@ enum Kind {
 struct Surface {
     kind: Kind,
     handle: Pointer,
-    config: Option<Config>,
+    config: Option<NativeConfig>,
     state: State,
     /// Interval that was asked for, and the one that EGL was told.
     interval: i32,
@@ -83,7 +84,7 @@ pub(crate) struct Surfaces {
 }
 
 /// Colour format of a config, as attachments and copies see it.
-fn format_of(config: &Config) -> Format {
+fn format_of(config: &NativeConfig) -> Format {
     match (config.red, config.green, config.blue, config.alpha) {
         (8, 8, 8, 0) => Format::Rgb8,
         (5, 6, 5, 0) => Format::Rgb565,
@@ -115,7 +116,7 @@ impl Surfaces {
         token: u64,
         kind: Kind,
         handle: Pointer,
-        config: Config,
+        config: NativeConfig,
         resized: Option<Resized>,
     ) -> Result<State, SurfaceError> {
         let (width, height) = match Self::size(display, handle) {
@@ -134,7 +135,7 @@ impl Surfaces {
 
     fn pbuffer(
         display: &Display,
-        config: &Config,
+        config: &NativeConfig,
         handle: Pointer,
         width: u32,
         height: u32,
@@ -159,7 +160,7 @@ impl Surfaces {
         Ok(Pointer(surface))
     }
 
-    fn config(display: &Display, id: u32) -> Result<(Config, Pointer), SurfaceError> {
+    fn config(display: &Display, id: u32) -> Result<(NativeConfig, Pointer), SurfaceError> {
         display.config(id).copied().ok_or_else(|| SurfaceError::Config(format!("there is no config {id}")))
     }
 

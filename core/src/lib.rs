@@ -58,6 +58,7 @@ pub mod lock;
 mod mutant;
 #[cfg(runahead_loom)]
 pub mod mutant;
+mod native_config;
 #[cfg(feature = "null")]
 pub mod null;
 pub mod objects;
@@ -81,6 +82,7 @@ pub use applier::{Applier, Quota};
 pub use counters::Counters;
 pub use fault::{Fault, FaultCode};
 pub use local::Local;
+pub use native_config::NativeConfig;
 pub use outlet::Outlet;
 pub use recorder::{Credit, Due, Mode, RecordError, Recorder, reply_space};
 pub use runahead_rings::{Answer, Pending, Status, Watermark};

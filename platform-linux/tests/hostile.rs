@@ -7,6 +7,7 @@ use std::{
 };
 
 use proptest::{collection::vec, prelude::*, sample::Index};
+use runahead_core::NativeConfig;
 use runahead_linux::control::{
     Bytes, Corruption, Token,
     frame::{self, Decoder, Frame, HEADER},

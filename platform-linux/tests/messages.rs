@@ -1,5 +1,6 @@
 //! Every message there and back, the numbers that are wire, and each bound.
 
+use runahead_core::NativeConfig;
 use runahead_linux::control::{Bytes, Corruption, Token, message::*, refuse::*};
 
 fn hello() -> Hello {

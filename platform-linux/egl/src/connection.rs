@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use runahead_backend_gles::Gles;
+use runahead_core::NativeConfig;
 use runahead_frontend_gl::{
     egl::{Config, Connection, Failure, SurfaceState, attributes::ContextRequest},
     gl::{Inbox, Mail},
 };
 use runahead_linux::{
     control::message::{
-        Api, ContextAttributes, NativeConfig, OperationError, Priority, ResetStrategy, SurfaceOp,
-        SurfaceState as Stated,
+        Api, ContextAttributes, OperationError, Priority, ResetStrategy, SurfaceOp, SurfaceState as Stated,
     },
     native::gles::{Driver, WindowSystem, open},
     session::{self, Choice, RequestError, SharedClient},

@@ -20,7 +20,7 @@ mod session;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-pub use config::{CONFIGS, Configs, NativeConfig};
+pub use config::{CONFIGS, Configs};
 pub use request::{
     Api, ContextAnswer, ContextAttributes, CreateContext, DestroyContext, OperationError, OperationFailure,
     Priority, RequestNumbers, ResetStrategy, SurfaceAnswer, SurfaceOp, SurfaceRequest, SurfaceState,

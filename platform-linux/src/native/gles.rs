@@ -9,13 +9,12 @@ use std::{
 };
 
 use runahead_backend_gles::{EglError, Gles, Platform, Resized, SurfaceError};
+use runahead_core::NativeConfig;
 use runahead_wire::values::BackendKind;
 
 use super::{library::Library, vendor::Vendor, x11::Connection};
 use crate::{
-    control::message::{
-        ContextAttributes, NativeConfig, OperationError, OperationFailure, SurfaceOp, SurfaceState,
-    },
+    control::message::{ContextAttributes, OperationError, OperationFailure, SurfaceOp, SurfaceState},
     session::Native,
 };
 
@@ -155,26 +154,7 @@ impl Native for Gles {
     }
 
     fn configs(&self) -> Vec<NativeConfig> {
-        let config = |config: &runahead_backend_gles::Config| NativeConfig {
-            id: config.id,
-            red: config.red,
-            green: config.green,
-            blue: config.blue,
-            alpha: config.alpha,
-            depth: config.depth,
-            stencil: config.stencil,
-            samples: config.samples,
-            native_visual_id: config.native_visual_id,
-            native_visual_type: config.native_visual_type,
-            window: config.window,
-            pbuffer: config.pbuffer,
-            slow: config.slow,
-            min_swap_interval: config.min_swap_interval,
-            max_swap_interval: config.max_swap_interval,
-            max_pbuffer_width: config.max_pbuffer_width,
-            max_pbuffer_height: config.max_pbuffer_height,
-        };
-        Gles::configs(self).map(config).collect()
+        Gles::configs(self).copied().collect()
     }
 
     fn create_context(

@@ -11,7 +11,8 @@ use std::{
 };
 
 use runahead_core::{
-    AnySession, Applier, Counters, Due, Fault, Local, Mode, Quota, RecordError, Recorder, Session,
+    AnySession, Applier, Counters, Due, Fault, Local, Mode, NativeConfig, Quota, RecordError, Recorder,
+    Session,
     caps::{CapsSnapshot, UpdateError},
     compare::{Check, Coverage},
     counters::Cause,
@@ -42,8 +43,8 @@ use crate::{
         handshake::{Identity, USUAL, check_welcome},
         message::{
             Attach, Bye, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello, LogLevel,
-            NativeConfig, OperationError, OperationFailure, RequestNumbers, ServerMessage, SurfaceOp,
-            SurfaceRequest, SurfaceState, Terms,
+            OperationError, OperationFailure, RequestNumbers, ServerMessage, SurfaceOp, SurfaceRequest,
+            SurfaceState, Terms,
         },
         refuse::Refuse,
     },

@@ -3,14 +3,13 @@
 use std::time::{Duration, Instant};
 
 use runahead_core::{
+    NativeConfig,
     backend::Backend,
     trace::{Call, Listener, Method, Trace},
 };
 use runahead_wire::values::BackendKind;
 
-use crate::control::message::{
-    ContextAttributes, NativeConfig, OperationError, OperationFailure, SurfaceOp, SurfaceState,
-};
+use crate::control::message::{ContextAttributes, OperationError, OperationFailure, SurfaceOp, SurfaceState};
 
 /// A backend that a session can be opened on. Its methods are called on the thread that applies, between two records.
 pub trait Native: Backend {

@@ -1,50 +1,12 @@
 //! The configs of a server: what surfaces can be like (EGL 1.5 section 3.4).
 
+use runahead_core::NativeConfig;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Bytes, Corruption, check};
 
 /// Configs of one server at most.
 pub const CONFIGS: usize = 4096;
-
-/// What surfaces of one kind are like. Ids are the server's own; requests name them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NativeConfig {
-    /// Its id; never 0.
-    pub id: u32,
-    /// Bits of red.
-    pub red: u8,
-    /// Bits of green.
-    pub green: u8,
-    /// Bits of blue.
-    pub blue: u8,
-    /// Bits of alpha.
-    pub alpha: u8,
-    /// Bits of depth.
-    pub depth: u8,
-    /// Bits of stencil.
-    pub stencil: u8,
-    /// Samples of a pixel; 0 for none.
-    pub samples: u8,
-    /// What the window system calls the visual of such windows; 0 for none.
-    pub native_visual_id: u32,
-    /// Class of that visual, as the window system numbers it.
-    pub native_visual_type: u32,
-    /// Whether windows can be like this.
-    pub window: bool,
-    /// Whether pbuffers can be like this.
-    pub pbuffer: bool,
-    /// Whether the driver calls it slow.
-    pub slow: bool,
-    /// Smallest swap interval.
-    pub min_swap_interval: i32,
-    /// Largest swap interval.
-    pub max_swap_interval: i32,
-    /// Pixels of a pbuffer along x at most.
-    pub max_pbuffer_width: u32,
-    /// Pixels of a pbuffer along y at most.
-    pub max_pbuffer_height: u32,
-}
 
 /// 32-bit words of one config on its way.
 const WORDS: usize = 9;
@@ -56,48 +18,47 @@ const WINDOW: u8 = 1;
 const PBUFFER: u8 = 2;
 const SLOW: u8 = 4;
 
-impl NativeConfig {
-    fn words(&self) -> [u32; WORDS] {
-        let flag = |on: bool, bit: u8| if on { bit } else { 0 };
-        let flags = flag(self.window, WINDOW) | flag(self.pbuffer, PBUFFER) | flag(self.slow, SLOW);
-        [
-            self.id,
-            u32::from_le_bytes([self.red, self.green, self.blue, self.alpha]),
-            u32::from_le_bytes([self.depth, self.stencil, self.samples, flags]),
-            self.native_visual_id,
-            self.native_visual_type,
-            self.min_swap_interval.cast_unsigned(),
-            self.max_swap_interval.cast_unsigned(),
-            self.max_pbuffer_width,
-            self.max_pbuffer_height,
-        ]
-    }
+/// The words of a config.
+fn words(config: &NativeConfig) -> [u32; WORDS] {
+    let flag = |on: bool, bit: u8| if on { bit } else { 0 };
+    let flags = flag(config.window, WINDOW) | flag(config.pbuffer, PBUFFER) | flag(config.slow, SLOW);
+    [
+        config.id,
+        u32::from_le_bytes([config.red, config.green, config.blue, config.alpha]),
+        u32::from_le_bytes([config.depth, config.stencil, config.samples, flags]),
+        config.native_visual_id,
+        config.native_visual_type,
+        config.min_swap_interval.cast_unsigned(),
+        config.max_swap_interval.cast_unsigned(),
+        config.max_pbuffer_width,
+        config.max_pbuffer_height,
+    ]
+}
 
-    /// The config of these words; nothing when an unknown flag is set.
-    fn from_words(words: [u32; WORDS]) -> Option<Self> {
-        let [id, colors, others, visual_id, visual_type, min, max, width, height] = words;
-        let [red, green, blue, alpha] = colors.to_le_bytes();
-        let [depth, stencil, samples, flags] = others.to_le_bytes();
-        (flags & !(WINDOW | PBUFFER | SLOW) == 0).then_some(Self {
-            id,
-            red,
-            green,
-            blue,
-            alpha,
-            depth,
-            stencil,
-            samples,
-            native_visual_id: visual_id,
-            native_visual_type: visual_type,
-            window: flags & WINDOW != 0,
-            pbuffer: flags & PBUFFER != 0,
-            slow: flags & SLOW != 0,
-            min_swap_interval: min.cast_signed(),
-            max_swap_interval: max.cast_signed(),
-            max_pbuffer_width: width,
-            max_pbuffer_height: height,
-        })
-    }
+/// The config of these words; nothing when an unknown flag is set.
+fn from_words(words: [u32; WORDS]) -> Option<NativeConfig> {
+    let [id, colors, others, visual_id, visual_type, min, max, width, height] = words;
+    let [red, green, blue, alpha] = colors.to_le_bytes();
+    let [depth, stencil, samples, flags] = others.to_le_bytes();
+    (flags & !(WINDOW | PBUFFER | SLOW) == 0).then_some(NativeConfig {
+        id,
+        red,
+        green,
+        blue,
+        alpha,
+        depth,
+        stencil,
+        samples,
+        native_visual_id: visual_id,
+        native_visual_type: visual_type,
+        window: flags & WINDOW != 0,
+        pbuffer: flags & PBUFFER != 0,
+        slow: flags & SLOW != 0,
+        min_swap_interval: min.cast_signed(),
+        max_swap_interval: max.cast_signed(),
+        max_pbuffer_width: width,
+        max_pbuffer_height: height,
+    })
 }
 
 /// The configs of the server, once, before its first caps: one behind the other, in ascending order of the ids, each as
@@ -115,7 +76,7 @@ impl Configs {
         configs.sort_by_key(|config| config.id);
         configs.dedup_by_key(|config| config.id);
         configs.truncate(CONFIGS);
-        let words = configs.iter().flat_map(NativeConfig::words);
+        let words = configs.iter().flat_map(words);
         Self { bytes: Bytes(words.flat_map(u32::to_le_bytes).collect()) }
     }
 
@@ -126,7 +87,7 @@ impl Configs {
             for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
                 *word = u32::from_le_bytes(*bytes);
             }
-            NativeConfig::from_words(words)
+            from_words(words)
         })
     }
 
