@@ -8,7 +8,10 @@
 #![forbid(unsafe_code)]
 
 pub mod apps;
+mod built;
 pub mod fuzz;
 pub mod scenes;
 pub mod sessions;
 pub mod steady;
+
+pub use built::built;

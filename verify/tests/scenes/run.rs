@@ -2,7 +2,6 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
@@ -13,7 +12,10 @@ use runahead_linux::{
     native::gles::{self, Driver, WindowSystem},
     session::{Client, Config, Topology},
 };
-use runahead_verify::scenes::{Image, SIDE, Scene, Stage, StageError};
+use runahead_verify::{
+    built,
+    scenes::{Image, SIDE, Scene, Stage, StageError},
+};
 use runahead_wire::{
     event::Events,
     payload::{
@@ -91,25 +93,10 @@ impl Events for Told {
     }
 }
 
-/// The server program, in the folder of this one's: with one package's tests cargo does not build another's program.
+/// The server program.
 fn server() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let own = std::env::current_exe().expect("this program");
-        let folder = own.ancestors().nth(2).expect("the folder above deps");
-        let profile = match folder.file_name().and_then(|name| name.to_str()).expect("a name") {
-            "debug" => "dev",
-            other => other,
-        };
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "-p", "runahead-server", "--profile", profile, "--target-dir"])
-            .arg(folder.parent().expect("the target folder"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output()
-            .expect("cargo starts");
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        folder.join("runahead-server")
-    })
+    BUILT.get_or_init(|| built(&["runahead-server"]).join("runahead-server"))
 }
 
 /// A session, and what its server complains about. What it really is must be what the arm says.
@@ -169,7 +156,7 @@ pub fn check(arm: Arm, scene: Scene) {
 pub fn draw(arm: Arm, what: &impl Draw) -> Result<Image, StageError> {
     let (mut client, told) = open(arm, &WindowSystem::Surfaceless);
     client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
-    let suits = |config: &&runahead_linux::control::message::NativeConfig| {
+    let suits = |config: &&runahead_core::NativeConfig| {
         config.pbuffer
             && [config.red, config.green, config.blue, config.alpha] == [8; 4]
             && config.samples == 0

@@ -3,11 +3,12 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::{
-    ffi::OsStr,
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::OnceLock,
 };
+
+use runahead_verify::built;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_runahead");
 
@@ -65,20 +66,7 @@ pub fn library() -> &'static Path {
 }
 
 fn build(package: &str, file: &str) -> PathBuf {
-    let folder = Path::new(PROGRAM).parent().expect("a folder");
-    let profile = match folder.file_name().and_then(OsStr::to_str).expect("a name") {
-        "debug" => "dev",
-        other => other,
-    };
-    let target = folder.parent().expect("the target folder");
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "-p", package, "--profile", profile, "--target-dir"])
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo starts");
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let path = folder.join(file);
+    let path = built(&[package]).join(file);
     assert!(path.is_file(), "no {}", path.display());
     path
 }

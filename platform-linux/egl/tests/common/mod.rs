@@ -3,33 +3,17 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::{
-    ffi::OsStr,
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::OnceLock,
 };
 
-/// The folder. With one package's tests cargo builds neither another's program nor a library that nothing links to.
+use runahead_verify::built;
+
+/// The folder.
 pub fn installation() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let own = std::env::current_exe().expect("a path");
-        // `target/PROFILE/deps/TEST`.
-        let folder = own.ancestors().nth(2).expect("the profile's folder");
-        let profile = match folder.file_name().and_then(OsStr::to_str).expect("a name") {
-            "debug" => "dev",
-            other => other,
-        };
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--profile", profile, "-p", "runahead-egl", "-p", "runahead-server"])
-            .args(["-p", "runahead-cli", "--target-dir"])
-            .arg(folder.parent().expect("the target folder"))
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output()
-            .expect("cargo starts");
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        folder.to_owned()
-    })
+    BUILT.get_or_init(|| built(&["runahead-egl", "runahead-server", "runahead-cli"]))
 }
 
 /// The vendor library.
