@@ -46,6 +46,8 @@ macro_rules! scenes {
 scenes! {
     /// A triangle in the colour of a uniform.
     Triangle "triangle" = triangle;
+    /// A triangle in the colour that a struct of uniforms gives.
+    UniformStruct "uniform_struct" = uniform_struct;
     /// A clear of the whole, and one inside the scissor box.
     ClearThenRead "clear_then_read" = clear_then_read;
     /// A textured quad.
@@ -110,9 +112,9 @@ const TEXTURED_ATTRIBUTES: &[(&str, u32)] = &[("position", 0), ("coordinate", 1)
 mod triangle {
     use super::*;
 
-    const COLOR: [u8; 4] = [255, 51, 0, 255];
+    pub(super) const COLOR: [u8; 4] = [255, 51, 0, 255];
     /// Window coordinate 64.5: the long edge keeps clear of the centres of pixels.
-    const FAR: f32 = 64.5 / 32.0 - 1.0;
+    pub(super) const FAR: f32 = 64.5 / 32.0 - 1.0;
 
     pub(super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(), StageError> {
         stage.clear(color(BLACK))?;
@@ -126,6 +128,32 @@ mod triangle {
         // Twice the distances of the centre, in halves: 2x + 1 + 2y + 1 against 129.
         if 2 * x + 2 * y + 2 < 129 { COLOR } else { BLACK }
     }
+}
+
+mod uniform_struct {
+    use super::*;
+
+    /// The same as a triangle, with the colour in a struct within a struct.
+    const STRUCT: &str = "
+        precision highp float;
+        struct Inner { vec4 color; float unused; };
+        struct Outer { Inner parts[2]; };
+        uniform Outer outer;
+        void main() { gl_FragColor = outer.parts[1].color; }
+    ";
+
+    pub(super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        stage.clear(color(BLACK))?;
+        let corners = stage.buffer(&bytes(&[-1.0, -1.0, triangle::FAR, -1.0, -1.0, triangle::FAR]))?;
+        // The image is laid out as std140: an element is a colour and a float, and ends at a whole vector.
+        let element = [color(BLACK), [0.0; 4]].concat();
+        let image = bytes(&[&element[..], &color(triangle::COLOR)].concat());
+        stage.program(POSITION, STRUCT, &[("position", 0)], &image)?;
+        stage.vertices(corners, &[(0, 2)])?;
+        stage.draw(Topology::Triangles, 0, 3)
+    }
+
+    pub(super) use super::triangle::pixel;
 }
 
 mod clear_then_read {

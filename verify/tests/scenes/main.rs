@@ -25,6 +25,10 @@ macro_rules! scenes {
             run::check($arm, Scene::Triangle);
         }
         #[test]
+        fn uniform_struct() {
+            run::check($arm, Scene::UniformStruct);
+        }
+        #[test]
         fn clear_then_read() {
             run::check($arm, Scene::ClearThenRead);
         }
