@@ -136,7 +136,10 @@ impl Trouble {
 
     /// Anything of these refusals.
     #[cfg(feature = "compare")]
-    pub(crate) const REFUSED: Self = Self(8 | 16 | 32 | 64);
+    pub(crate) const REFUSED: Self = Self::DRAW_REFUSED
+        .and(Self::DISPATCH_REFUSED)
+        .and(Self::DRAW_FRAMEBUFFER_REFUSED)
+        .and(Self::READ_FRAMEBUFFER_REFUSED);
 
     /// Whether there is any of this trouble.
     pub(crate) const fn any(self, of: Self) -> bool {

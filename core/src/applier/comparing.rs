@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Bytes of a snapshot at most.
-pub const MOST: usize = 1 << 20;
+const MOST: usize = 1 << 20;
 
 /// What there is of the next verb's snapshot, and what was compared so far.
 #[derive(Debug, Default)]
@@ -34,13 +34,8 @@ impl<S: Storage> Comparing<S> {
     /// Takes a piece; the mark's number is the size of the whole.
     fn take(&mut self, size: usize, piece: &[u8]) -> Result<(), Fault> {
         let corrupt = Fault::Corrupt { row: Op::DebugMark, field: "id" };
-        if self.len == 0 {
-            if size > MOST {
-                return Err(Fault::OverLimit { row: Op::DebugMark, field: "id" });
-            }
-            if !self.bytes.reset(size) {
-                return Err(Fault::OverLimit { row: Op::DebugMark, field: "id" });
-            }
+        if self.len == 0 && (size > MOST || !self.bytes.reset(size)) {
+            return Err(Fault::OverLimit { row: Op::DebugMark, field: "id" });
         }
         let end = self.len + piece.len();
         if self.bytes.as_ref().len() != size {

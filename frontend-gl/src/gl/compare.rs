@@ -195,14 +195,14 @@ impl State {
             framebuffer: (state.draw_framebuffer, framebuffer),
         };
         let bytes = &mut checking.bytes;
-        if let Err(small) = Snapshot::take(bytes, &state, &known, verb) {
+        let taken =
+            |bytes: &mut [u8]| Snapshot::take(bytes, &state, &known, verb).map(|one| one.as_bytes().len());
+        let size = taken(bytes).or_else(|small| {
             bytes.try_reserve(small.needed).map_err(|_| Error::OutOfMemory)?;
             bytes.resize(small.needed, 0);
-        }
-        let Ok(snapshot) = Snapshot::take(bytes, &state, &known, verb) else {
-            return Err(Error::OutOfMemory);
-        };
-        let whole = snapshot.as_bytes();
+            taken(bytes).map_err(|_| Error::OutOfMemory)
+        })?;
+        let whole = bytes.get(..size).unwrap_or_default();
         for piece in whole.chunks(MESSAGE_BYTES as usize) {
             let mark = DebugMark {
                 op: DebugMarkOp::State.raw(),

@@ -92,12 +92,14 @@ impl AsMut<[u8]> for Words {
 
 impl Bytes for Words {
     fn reset(&mut self, len: usize) -> bool {
-        self.words.clear();
-        let words = len.div_ceil(8);
-        let room = self.words.try_reserve_exact(words).is_ok();
-        self.words.resize(if room { words } else { 0 }, 0);
-        self.len = if room { len } else { 0 };
-        room
+        let mut words = Vec::new();
+        let count = len.div_ceil(8);
+        if words.try_reserve_exact(count).is_err() {
+            return false;
+        }
+        words.resize(count, 0);
+        *self = Self { words, len };
+        true
     }
 }
 
