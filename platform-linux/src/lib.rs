@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`capture`] | what a client recorded, in a file: written, read, played |
 //! | [`segment`] | sealed shared memory that its creator alone can write |
 //! | [`bias`] | the lock under which threads share a record path |
 //! | [`doorbell`] | the two ways for threads of two processes to sleep and be woken |
@@ -14,11 +15,10 @@
 //! | [`settings`] | the environment variables of a client |
 //! | [`environment`] | what of a program's environment a server must not have |
 //!
-//! The capture writer is not here yet.
-//!
 //! Nothing here may depend on the GL front.
 
 pub mod bias;
+pub mod capture;
 pub mod control;
 pub mod doorbell;
 pub mod environment;

@@ -27,13 +27,14 @@
 //! - **`dlclose`.** The library that this code is in stays loaded once a session was opened.
 
 mod client;
+pub(crate) mod dial;
 mod exit;
 mod fork;
 mod live;
 mod log;
-mod memory;
+pub(crate) mod memory;
 mod native;
-mod server;
+pub(crate) mod server;
 mod shared;
 mod statistics;
 

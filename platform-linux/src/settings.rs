@@ -28,6 +28,9 @@ use crate::{
 /// How the name of every variable begins.
 pub const PREFIX: &str = "RUNAHEAD_";
 
+/// How the line of a note begins that names the file of a recording.
+pub const RECORDING: &str = "recording ";
+
 /// Set by the build script for the compiler. Cargo hands it on to the programs that it runs for a package, so it may be
 /// in an environment without anybody having set it.
 const COMPILE_TIME: &str = "RUNAHEAD_BUILD_STAMP";
@@ -53,7 +56,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "RUNAHEAD_TOPOLOGY",
         allowed: "direct, inproc or spawn",
         default: "spawn",
-        what: "where commands are applied: in the call itself (no other variable matters then), a thread, or a process",
+        what: "where commands are applied: in the call itself (rings and server do not matter then), a thread, or a process",
         set: |config, value| {
             config.topology = *Topology::ALL.iter().find(|topology| value == topology.name())?;
             Some(())
@@ -183,6 +186,16 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "RUNAHEAD_RECORD",
+        allowed: "the path of a file, not with topology direct",
+        default: "nothing is recorded",
+        what: "file to record to, for runahead replay; where it exists, its name gets a number",
+        set: |config, value| {
+            config.record = (!value.is_empty()).then(|| Some(value.into()))?;
+            Some(())
+        },
+    },
+    Variable {
         name: NOTE,
         allowed: "the path of a file",
         default: "none",
@@ -308,6 +321,7 @@ mod tests {
             ("RUNAHEAD_VERIFY", "drop"),
             ("RUNAHEAD_SERVER", "/x/server"),
             ("RUNAHEAD_NOTE", "/x/note"),
+            ("RUNAHEAD_RECORD", "/x/file.rah"),
             ("PATH", "/bin"),
             ("MY_RUNAHEAD_NOTE", "not ours"),
         ];
@@ -323,6 +337,7 @@ mod tests {
         assert_eq!(config.diagnostics.check, Check::Drop);
         assert_eq!(config.server, Some("/x/server".into()));
         assert_eq!(config.note, Some("/x/note".into()));
+        assert_eq!(config.record, Some("/x/file.rah".into()));
         let set = all.iter().filter(|(name, _)| name.starts_with(PREFIX)).count();
         assert_eq!(set, VARIABLES.len(), "a variable is not in this test");
     }
@@ -332,13 +347,13 @@ mod tests {
         let config = from_variables([]).unwrap();
         assert_eq!(config.topology, Topology::default());
         assert_eq!(config.wanted.0, crate::session::Wanted::default().0);
-        assert_eq!((config.server, config.note), (None, None));
+        assert_eq!((config.server, config.note, config.record), (None, None, None));
     }
 
     #[test]
     fn stated_defaults_are_the_real_ones() {
         let mut config = Config::default();
-        let files = ["RUNAHEAD_SERVER", NOTE];
+        let files = ["RUNAHEAD_SERVER", "RUNAHEAD_RECORD", NOTE];
         for variable in VARIABLES.iter().filter(|variable| !files.contains(&variable.name)) {
             assert_eq!((variable.set)(&mut config, variable.default.as_ref()), Some(()), "{}", variable.name);
         }
@@ -391,6 +406,7 @@ mod tests {
             ("RUNAHEAD_LOG", &["", "Error", "fatal", "0"]),
             ("RUNAHEAD_STATS", &["", "2", "yes", "file"]),
             ("RUNAHEAD_SERVER", &[""]),
+            ("RUNAHEAD_RECORD", &[""]),
         ] {
             for value in values {
                 let error = with(name, value).expect_err(value);

@@ -55,9 +55,10 @@ impl Connected {
         .map(Into::into)
         .into();
         let make = move || open(&window_system, DRIVER);
-        let client = session::Client::open(&config, BackendKind::Gles, make, Inbox(Arc::clone(mail)))
+        let mut client = session::Client::open(&config, BackendKind::Gles, make, Inbox(Arc::clone(mail)))
             .map_err(|error| format!("no session was opened: {error}"))?;
-        report::opened(config.note.as_deref(), config.topology.name(), config.backend.name());
+        let (topology, backend) = (config.topology.name(), config.backend.name());
+        report::opened(config.note.as_deref(), topology, backend, client.recording());
         let configs = client.configs().iter().map(frontend).collect();
         let client = Arc::new(SharedClient::new(client));
         Ok(Self { client, configs, name: name.clone() })

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Write, path::Path};
 
-use runahead_linux::settings::NOTE;
+use runahead_linux::settings::{NOTE, RECORDING};
 
 /// The library was loaded by a dispatcher: the program uses EGL. Nothing is told where nobody asked.
 pub fn loaded() {
@@ -11,10 +11,13 @@ pub fn loaded() {
     }
 }
 
-/// A session was opened.
-pub fn opened(file: Option<&Path>, topology: &str, backend: &str) {
+/// A session was opened, which is recorded to `recording`.
+pub fn opened(file: Option<&Path>, topology: &str, backend: &str, recording: Option<&Path>) {
     if let Some(file) = file {
         line(file, &format!("session {topology} {backend}"));
+        if let Some(recording) = recording {
+            line(file, &format!("{RECORDING}{}", recording.display()));
+        }
     }
 }
 

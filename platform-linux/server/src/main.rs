@@ -5,6 +5,7 @@
 //! - It is started by the client library ([`runahead_linux::spawn`]) with a control socket as descriptor 3, serves that one
 //!   client, and ends when the socket hangs up or the client's process ends. Started by hand it says so and ends.
 //! - It dials nobody: its `argv[0]` and its environment see to that.
+//! - With `--record` it writes what a client publishes to a file instead of applying it.
 //! - It reads nothing from its standard input and writes nothing to its standard output but what `--help` and
 //!   `--version` ask for.
 //!
@@ -15,11 +16,14 @@ mod malloc;
 mod session;
 
 use std::{
+    ffi::OsString,
     io::{self, Write},
+    os::fd::OwnedFd,
+    path::PathBuf,
     process::ExitCode,
 };
 
-use runahead_linux::{control::message, environment, spawn::NAME};
+use runahead_linux::{capture::scribe, control::message, environment, session::ServeError, spawn::NAME};
 
 use session::Backend;
 
@@ -43,6 +47,8 @@ It ends when that socket is closed or the program ends.
                    what gles presents to (default: surfaceless)
                      surfaceless  nothing
                      x11:DISPLAY  the windows of an X server
+  --record FILE --offset BYTES
+                   apply nothing: write what the client sends to FILE, which holds the beginning of a recording
   --help           this text
   --version        the version and build; client and server must be of the same
 ";
@@ -50,24 +56,32 @@ It ends when that socket is closed or the program ends.
 /// What the command line asks for.
 enum Task {
     Serve(Backend),
+    /// Write what a client sends to a file, behind so many bytes.
+    Record(PathBuf, u64),
     Help,
     Version,
 }
 
-fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
+fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
     let mut backend = Backend::default();
-    let mut window_system = None;
+    let (mut window_system, mut record, mut offset) = (None, None, None);
     while let Some(argument) = arguments.next() {
-        match argument.as_str() {
+        let mut value = |what: &str| arguments.next().ok_or(format!("{what} needs a value"));
+        match &*argument.to_string_lossy() {
             "--help" | "-h" => return Ok(Task::Help),
             "--version" => return Ok(Task::Version),
             "--backend" => {
-                let name = arguments.next().ok_or("--backend needs a name")?;
+                let name = value("--backend")?.to_string_lossy().into_owned();
                 backend = Backend::parse(&name).ok_or(format!("there is no backend {name:?}"))?;
             }
             "--window-system" => {
-                let name = arguments.next().ok_or("--window-system needs a name")?;
-                window_system = Some(name.parse()?);
+                window_system = Some(value("--window-system")?.to_string_lossy().parse()?);
+            }
+            "--record" => record = Some(PathBuf::from(value("--record")?)),
+            "--offset" => {
+                let text = value("--offset")?;
+                let number = text.to_str().and_then(|text| text.parse().ok());
+                offset = Some(number.ok_or(format!("--offset takes a number of bytes, not {text:?}"))?);
             }
             other => return Err(format!("unexpected argument {other:?}")),
         }
@@ -75,19 +89,17 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
     if let Some(window_system) = window_system {
         backend = backend.on(window_system).ok_or("--window-system is for --backend gles alone")?;
     }
-    Ok(Task::Serve(backend))
+    match (record, offset) {
+        (None, None) => Ok(Task::Serve(backend)),
+        (Some(file), Some(offset)) => Ok(Task::Record(file, offset)),
+        _ => Err("--record and --offset go together".to_owned()),
+    }
 }
 
 fn main() -> ExitCode {
-    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-    match parse(arguments) {
-        Ok(Task::Serve(backend)) => match run(backend) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                say(&mut io::stderr(), format_args!("{NAME}: {error}\n"));
-                ExitCode::FAILURE
-            }
-        },
+    match parse(std::env::args_os().skip(1)) {
+        Ok(Task::Serve(backend)) => ended(run(|socket| session::run(socket, backend))),
+        Ok(Task::Record(file, offset)) => ended(run(|socket| scribe::write(socket, &file, offset))),
         Ok(Task::Help) => {
             say(&mut io::stdout(), format_args!("{HELP}"));
             ExitCode::SUCCESS
@@ -108,11 +120,21 @@ fn say(stream: &mut dyn Write, text: std::fmt::Arguments<'_>) {
     let _ = stream.write_fmt(text);
 }
 
-fn run(backend: Backend) -> Result<(), Box<dyn std::error::Error>> {
+fn ended(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&mut io::stderr(), format_args!("{NAME}: {error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(serve: impl FnOnce(OwnedFd) -> Result<(), ServeError>) -> Result<(), Box<dyn std::error::Error>> {
     // First of all, before anything could open a descriptor of that number.
     let socket = inherited::socket()?;
     // SAFETY: no thread was started yet.
     unsafe { environment::clean_this_process() };
     malloc::keep_memory();
-    Ok(session::run(socket, backend)?)
+    Ok(serve(socket)?)
 }

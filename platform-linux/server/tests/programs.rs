@@ -9,7 +9,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     os::unix::ffi::OsStrExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     sync::{
         Mutex, PoisonError,
@@ -27,11 +27,17 @@ use runahead_core::{
     trace::{Call, Listener, Trace},
 };
 use runahead_linux::{
+    capture::{Capture, Part},
     control::message::{ContextAttributes, Doorbell, Sizes, Terms},
     session::{Client, Config, Native, RequestError, Topology, Wanted},
 };
 use runahead_rings::Watermark;
-use runahead_wire::{Handle, payload::*, pipe::Pipe, values::BackendKind};
+use runahead_wire::{
+    Handle,
+    payload::*,
+    pipe::{Op, Pipe},
+    values::BackendKind,
+};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a program may take to end, and what it started.
@@ -46,6 +52,7 @@ fn config(topology: Topology) -> Config {
         server: Some(PROGRAM.into()),
         arguments: vec![],
         wanted: Wanted(Terms { sizes, credit: 0, run_ahead: true, doorbell: Doorbell::Futex }),
+        record: std::env::var_os("RECORDING").map(Into::into),
         ..Config::default()
     }
 }
@@ -123,9 +130,14 @@ impl Drop for Program {
 impl Program {
     /// Starts one; it has a session and goes on.
     fn start(role: &str, topology: Topology) -> Self {
+        Self::recorded(role, topology, None)
+    }
+
+    /// The same, with its sessions recorded.
+    fn recorded(role: &str, topology: Topology, file: Option<&Path>) -> Self {
         let mut program = Command::new(std::env::current_exe().expect("this program"));
         program.args(["--exact", role, "--ignored", "--test-threads=1", "--nocapture"]);
-        program.env("TOPOLOGY", topology.name());
+        program.env("TOPOLOGY", topology.name()).envs(file.map(|file| ("RECORDING", file)));
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = program.spawn().expect("a program");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -660,4 +672,83 @@ fn nothing_is_applied_behind_the_first_fault() {
     assert!(draws == 5 && reason.contains("ResourceDestroy"), "{draws} draws, {reason}");
     // The negative control.
     assert_eq!(applied_around(false), (10, None));
+}
+
+// ---- recordings ------------------------------------------------------------------------------------------------
+
+/// A file that is gone with its test, and what programs called theirs because it was there.
+struct Recording(PathBuf);
+
+impl Recording {
+    fn new(name: &str) -> Self {
+        let folder =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
+        fs::create_dir(&folder).expect("room");
+        Self(folder.join("a.rah"))
+    }
+
+    /// The whole recording: whoever writes it may be at work a little longer than its program.
+    fn capture(&self) -> Capture {
+        fs::File::open(&self.0).and_then(|file| file.lock_shared()).expect("a file");
+        Capture::open(&self.0).expect("a capture")
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let _ = self.0.parent().map(fs::remove_dir_all);
+    }
+}
+
+/// A child has none of it, and its end is not the recording's.
+#[test]
+fn a_forked_child_leaves_the_recording_alone() {
+    for topology in FAR {
+        let file = Recording::new(&format!("forks-{}", topology.name()));
+        let program = Program::recorded("program_that_forks", topology, Some(&file.0));
+        let (status, text) = program.ends("a program that is recorded and forks");
+        assert!(status.success(), "{topology:?}: {status} {text}");
+        let mut capture = file.capture();
+        assert!(capture.torn().is_none());
+        assert_eq!(capture.frames(), 19, "{topology:?}");
+        let (mut part, mut draws) = (Part::default(), 0);
+        for number in 0..capture.parts() {
+            capture.read(number, &mut part).expect("a part");
+            let ops = part.records().map(|record| record.expect("a record")[..2].to_vec());
+            draws += ops.filter(|op| *op == Op::DrawVbo.raw().to_le_bytes()).count();
+        }
+        // Of each of 19 frames: its own, one behind it, and a hundred beside the child.
+        assert_eq!(draws, 19 * 102, "{topology:?}");
+    }
+}
+
+#[test]
+#[ignore = "a program of its own"]
+fn program_that_ends_in_the_middle() {
+    let mut client = open(topology());
+    ready(server(&client));
+    for serial in 1..=50 {
+        frame(client.pipe(), serial).expect("recorded");
+    }
+    draw(client.pipe()).expect("recorded");
+    client.pipe().publish();
+    leave(true);
+}
+
+/// An exit that runs nothing of ours leaves all that was published.
+#[test]
+fn a_program_that_ends_in_the_middle_is_recorded_whole() {
+    for topology in FAR {
+        let file = Recording::new(&format!("ends-{}", topology.name()));
+        let program = Program::recorded("program_that_ends_in_the_middle", topology, Some(&file.0));
+        let (status, text) = program.ends("a program that is recorded and ends");
+        assert!(status.success(), "{topology:?}: {status} {text}");
+        let mut capture = file.capture();
+        assert!(capture.torn().is_none(), "{:?}", capture.torn());
+        assert_eq!(capture.frames(), 50, "{topology:?}");
+        let (rest, mut part) = (capture.rest(), Part::default());
+        assert_eq!(rest.len(), 1, "what followed the last frame");
+        capture.read(rest.start, &mut part).expect("a part");
+        assert_eq!(part.head().records, 1);
+    }
 }

@@ -20,6 +20,7 @@ mod session;
 
 use serde::{Serialize, de::DeserializeOwned};
 
+pub(crate) use config::CONFIGS_BYTES;
 pub use config::{CONFIGS, Configs};
 pub use request::{
     Api, ContextAnswer, ContextAttributes, CreateContext, DestroyContext, OperationError, OperationFailure,

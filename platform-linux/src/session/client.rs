@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fmt,
     os::fd::{AsFd, OwnedFd},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     thread,
     time::{Duration, Instant},
@@ -13,10 +13,12 @@ use std::{
 use runahead_core::{
     AnySession, Applier, Counters, Due, Fault, Local, Mode, NativeConfig, Quota, RecordError, Recorder,
     Session,
+    bind_state::BindState,
     caps::{CapsSnapshot, UpdateError},
     compare::{Check, Coverage},
     counters::Cause,
     link::{Bells, Patience},
+    objects::Objects,
     pace::Distance,
     wait::WaitState,
 };
@@ -30,25 +32,32 @@ use runahead_wire::{
 
 use super::{
     Counting, Door, LiveError, Native, Sink, Statistics, Topology, clock,
+    dial::Line,
     live::LiveReader,
-    memory::{ClientHalves, ClientKeep, ClientSegments, MemoryError},
+    memory::{ClientKeep, MemoryError},
     native::caps_blob,
     server::{create_context, serve, surface_op},
     spins,
 };
 use crate::{
+    capture::{
+        CaptureError,
+        part::Request,
+        tap::{Summary, Tap, Tapped},
+        writer::Origin,
+    },
     control::{
         Corruption,
         channel::{self, ChannelError, ClientChannel, Until},
-        handshake::{Identity, USUAL, check_welcome},
+        handshake::USUAL,
         message::{
-            Attach, Bye, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello, LogLevel,
+            Bye, ClientMessage, ContextAttributes, CreateContext, DestroyContext, Hello, LogLevel,
             OperationError, OperationFailure, RequestNumbers, ServerMessage, SurfaceOp, SurfaceRequest,
             SurfaceState, Terms,
         },
         refuse::Refuse,
     },
-    peer::{self, Sources, Watch},
+    peer::Watch,
     pin::pin,
     signals::Blocked,
     spawn::{self, Process, SpawnError},
@@ -86,6 +95,8 @@ pub struct Config {
     pub distance: Distance,
     /// What is counted and said of the session.
     pub diagnostics: Diagnostics,
+    /// The file that what is published is recorded to. A client that applies itself publishes nothing, and is refused.
+    pub record: Option<PathBuf>,
 }
 
 /// What is counted and said of a session.
@@ -173,6 +184,10 @@ pub enum OpenError {
     Backend(String),
     /// The caps are not what they must be.
     Caps(UpdateError),
+    /// The recording cannot be written.
+    Record(PathBuf, CaptureError),
+    /// A client that applies itself has no stream to record.
+    RecordDirect,
 }
 
 impl fmt::Display for OpenError {
@@ -184,6 +199,10 @@ impl fmt::Display for OpenError {
             Self::Refused(refuse) => refuse.fmt(f),
             Self::Server(text) | Self::Backend(text) => f.write_str(text),
             Self::Caps(error) => error.fmt(f),
+            Self::Record(file, error) => write!(f, "{}: nothing can be recorded: {error}", file.display()),
+            Self::RecordDirect => f.write_str(
+                "the direct topology has no stream to record: record on inproc or spawn, and replay on any",
+            ),
         }
     }
 }
@@ -242,7 +261,7 @@ pub(super) struct Remote {
 }
 
 /// What a client draws through.
-pub(super) type ClientPipe<B, E> = AnySession<'static, B, Heap, Bells<'static, Door>, E>;
+pub(super) type ClientPipe<B, E> = AnySession<'static, B, Heap, Wire, E>;
 
 /// A client's session. Dropping it ends it, orderly: what was recorded is still applied.
 #[derive(Debug)]
@@ -259,6 +278,9 @@ pub struct Client<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
     /// Gets the backend of a server thread back.
     ended: Arc<OnceLock<B>>,
 }
+
+/// A client's link.
+pub(super) type Wire = Tapped<Door>;
 
 /// Reply space of a client that applies itself.
 #[derive(Debug)]
@@ -352,6 +374,9 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         make: impl FnOnce() -> Result<B, String>,
         events: E,
     ) -> Result<Self, OpenError> {
+        if config.record.is_some() {
+            return Err(OpenError::RecordDirect);
+        }
         let backend = make().map_err(OpenError::Backend)?;
         let mut caps = CapsSnapshot::new(config.wanted.0.run_ahead);
         own_caps(&backend, &mut caps).map_err(OpenError::Caps)?;
@@ -388,41 +413,20 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
         events: E,
         ended: Arc<OnceLock<B>>,
     ) -> Result<Self, OpenError> {
-        let identity = Identity::own(true);
-        let mut channel = ClientChannel::new(socket);
-        let until = Until { process: process.as_ref().map(AsFd::as_fd), ..Until::default() };
-        let hello = Hello {
-            protocol: identity.protocol,
-            fingerprint: identity.fingerprint,
-            build: identity.build.clone(),
-            pid: std::process::id(),
+        let wishes = Hello {
             wanted: config.wanted.0,
             statistics: config.diagnostics.counts(),
             log: config.diagnostics.log,
             ..Hello::default()
         };
-        channel.send(&ClientMessage::Hello(hello), Vec::new(), &until)?;
-        let answer = channel.recv(&until)?;
-        let welcome = match answer.message {
-            ServerMessage::Welcome(welcome) => welcome,
-            ServerMessage::Refuse(refuse) => return Err(OpenError::Refused(refuse)),
-            ServerMessage::Fault(fault) => return Err(OpenError::Server(fault.text)),
-            other => return Err(unexpected(&other).into()),
-        };
-        check_welcome(&welcome, &identity, &config.wanted.0).map_err(OpenError::Refused)?;
-        channel.established();
-        let segments = ClientSegments::create(&welcome.terms.sizes)?;
-        let (sizes, descriptors) = segments.hand_out().map_err(MemoryError::Io)?;
-        channel.send(&ClientMessage::Attach(Attach { segments: sizes }), descriptors, &until)?;
-        let mut halves = ClientHalves::new(segments, &welcome.segments, &answer.descriptors)?;
-        let bells = answer.descriptors.get(welcome.segments.len()..).unwrap_or_default();
-        let door = Door::of_client(bells).map_err(MemoryError::Io)?;
-        drop(answer.descriptors);
+        let mut line = Line::open(socket, process.as_ref(), wishes)?;
+        let until = Until { process: process.as_ref().map(AsFd::as_fd), ..Until::default() };
         // The server's first real caps: bring-up may wait.
-        let mut caps = CapsSnapshot::new(welcome.terms.run_ahead);
+        let terms = line.welcome.terms;
+        let mut caps = CapsSnapshot::new(terms.run_ahead);
         let mut configs = Vec::new();
         loop {
-            match channel.recv(&until)?.message {
+            match line.channel.recv(&until)?.message {
                 ServerMessage::Caps(snapshot) => {
                     caps.update(&snapshot.bytes.0).map_err(OpenError::Caps)?;
                     break;
@@ -433,29 +437,26 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
                 other => return Err(unexpected(&other).into()),
             }
         }
+        let watch = line.watch(process.as_ref())?;
+        let Line { mut halves, channel, door, .. } = line;
         let (Some(rings), Some(ringer)) = (halves.rings.take(), halves.ringer.take()) else {
             return Err(OpenError::Server("the session's memory was used before".to_owned()));
         };
         let (waiter, peek) = (halves.waiter, halves.peek);
-        let sources = Sources {
-            socket: Some(channel.as_fd().try_clone_to_owned().map_err(ChannelError::Io)?),
-            process: match &process {
-                Some(process) => Some(process.as_fd().try_clone_to_owned().map_err(ChannelError::Io)?),
-                None => None,
-            },
-        };
-        let memory = halves.keep.memory();
-        let (bell, own_door) = (door.clone(), door.clone());
-        let watch = Watch::spawn(sources, move |_: peer::Death| {
-            waiter.announce_death(&bell);
-            // What the waiter lies in.
-            drop(memory);
-        })
-        .map_err(ChannelError::Io)?;
         let waits = WaitState::new(caps.bits(), caps.runs_ahead());
-        let mode = Mode { waits, credit: u64::from(welcome.terms.credit) };
-        let link =
-            Bells::new(ringer, waiter, door, spins()).timed(config.diagnostics.counts().then_some(clock));
+        let mode = Mode { waits, credit: u64::from(terms.credit) };
+        let bells = Bells::new(ringer, waiter, door.clone(), spins())
+            .timed(config.diagnostics.counts().then_some(clock));
+        let mut link = Tapped::new(bells);
+        if let Some(file) = &config.record {
+            let reading = halves.keep.reading()?;
+            let mut blob = vec![0; caps.view().encoded_len()];
+            let encoded = caps.view().encode(&mut blob);
+            debug_assert!(encoded, "a buffer of the stated size");
+            let origin = Origin { terms, caps: blob, configs: configs.clone() };
+            let tap = Tap::new(file, config.server.as_deref(), &origin, reading);
+            link.tap = Some(Box::new(tap.map_err(|error| OpenError::Record(file.clone(), error))?));
+        }
         let mut recorder = Recorder::new(rings, link, events, mode);
         recorder.set_distance(config.distance);
         let remote = Remote {
@@ -464,7 +465,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             process,
             watch,
             waiter,
-            door: own_door,
+            door,
             peek,
             live: halves.live,
             sink: config.diagnostics.sink.clone(),
@@ -518,6 +519,15 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
                 pipe
             }
             None => unreachable!("closing consumes the client"),
+        }
+    }
+
+    /// What a client that applies itself holds for its current context.
+    #[must_use]
+    pub fn applied(&self) -> Option<(&BindState, &Objects<B, Heap>)> {
+        match &self.pipe {
+            Some(Either::First(applier)) => applier.current(),
+            _ => None,
         }
     }
 
@@ -604,7 +614,11 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
             (request.request, request.after) = (number, after);
             ClientMessage::CreateContext(request)
         })? {
-            ServerMessage::Context(answer) => answer.result.map_err(RequestError::Failed),
+            ServerMessage::Context(answer) => {
+                answer.result.map_err(RequestError::Failed)?;
+                self.note(|| Request::CreateContext { context, share: share.unwrap_or(0), attributes });
+                Ok(())
+            }
             other => Err(self.lose(&unexpected(&other))),
         }
     }
@@ -625,7 +639,11 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         match self.request(|request, after| {
             ClientMessage::DestroyContext(DestroyContext { request, after, context })
         })? {
-            ServerMessage::Context(answer) => answer.result.map_err(RequestError::Failed),
+            ServerMessage::Context(answer) => {
+                answer.result.map_err(RequestError::Failed)?;
+                self.note(|| Request::DestroyContext { context });
+                Ok(())
+            }
             other => Err(self.lose(&unexpected(&other))),
         }
     }
@@ -638,10 +656,15 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         if let Some(Either::First(applier)) = &mut self.pipe {
             return surface_op(applier, surface, &op).map_err(RequestError::Failed);
         }
+        let asked = op.clone();
         match self.request(|request, after| {
-            ClientMessage::Surface(SurfaceRequest { request, after, surface, op })
+            ClientMessage::Surface(SurfaceRequest { request, after, surface, op: asked })
         })? {
-            ServerMessage::Surface(answer) => answer.result.map_err(RequestError::Failed),
+            ServerMessage::Surface(answer) => {
+                let state = answer.result.map_err(RequestError::Failed)?;
+                self.note(|| Request::Surface { surface, op, state });
+                Ok(state)
+            }
             other => Err(self.lose(&unexpected(&other))),
         }
     }
@@ -676,6 +699,33 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
             }
             Err(error) => Err(self.lose(&error)),
         }
+    }
+
+    /// Shows a recording what was done beside records.
+    fn note(&mut self, request: impl FnOnce() -> Request) {
+        if let Some(Either::Second(Encoder(recorder))) = &mut self.pipe
+            && let Some(tap) = &mut recorder.link().tap
+        {
+            tap.request(&request());
+        }
+    }
+
+    /// The file that it is recorded to, while it is: the one asked for, or where that was there, one with a number.
+    pub fn recording(&mut self) -> Option<&Path> {
+        match &mut self.pipe {
+            Some(Either::Second(Encoder(recorder))) => recorder.link().tap.as_ref().map(|tap| tap.path()),
+            _ => None,
+        }
+    }
+
+    /// Ends the recording; the session goes on. Nothing where none is under way.
+    ///
+    /// # Errors
+    /// Why not all of it is in the file.
+    pub fn finish_recording(&mut self) -> Result<Option<Summary>, CaptureError> {
+        let Some(Either::Second(Encoder(recorder))) = &mut self.pipe else { return Ok(None) };
+        recorder.publish();
+        recorder.link().tap.take().map(|tap| tap.finish()).transpose()
     }
 
     fn lose(&mut self, error: &dyn fmt::Display) -> RequestError {
@@ -722,6 +772,10 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         if let Some(Either::Second(Encoder(recorder))) = &mut self.pipe {
             recorder.publish();
             recorder.link().close();
+            if let Some(tap) = recorder.link().tap.take() {
+                // A recording that failed has said so.
+                let _ = tap.finish();
+            }
         }
         if let Some(mut remote) = self.remote.take() {
             let recorded = self.pipe.as_ref().map_or(0, Session::recorded);

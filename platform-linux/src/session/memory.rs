@@ -10,7 +10,7 @@ use std::{
 };
 
 use runahead_rings::{
-    ClientPage, Liveness, Region, ReplyClient, Ringer, ServerPage, Start, Waiter, client, create, open,
+    ClientPage, Liveness, Page, Region, ReplyClient, Ringer, ServerPage, Start, Waiter, client, create, open,
     record::{max_event, max_record},
     server,
 };
@@ -20,6 +20,7 @@ use super::{
     live::{LiveReader, LiveWriter},
 };
 use crate::{
+    capture::tap::Reading,
     control::message::Sizes,
     segment::{Mapping, OwnedSegment, map_peer},
 };
@@ -205,6 +206,30 @@ pub struct ClientKeep {
 }
 
 impl ClientKeep {
+    /// The client's own rings, read by itself from their beginning. On the thread that publishes alone, and nothing that
+    /// a publication made visible may be written over before it was read.
+    pub fn reading(&self) -> Result<Reading, MemoryError> {
+        // SAFETY: kept in the result behind what borrows it, and an `Arc` does not move.
+        let borrowed: &'static ClientMemory = unsafe { &*Arc::as_ptr(&self.memory) };
+        let own_page = borrowed.own.page.mapping();
+        // SAFETY: our own page, which `create` made.
+        let client_page = unsafe { open::<ClientPage>(own_page.base(), own_page.len()) }?;
+        // SAFETY: as in `ClientHalves::new`.
+        let commands = unsafe { region(borrowed.own.commands.mapping()) }?;
+        // SAFETY: as above.
+        let stage = unsafe { region(borrowed.own.stage.mapping()) }?;
+        // It takes the place of the server's page: how far this reader is concerns nobody else.
+        let page = Arc::new(ServerPage::new(Start::default()));
+        // SAFETY: kept in the result likewise.
+        let server_page: &'static ServerPage = unsafe { &*Arc::as_ptr(&page) };
+        Ok(Reading {
+            // SAFETY: the only consumer with that page; the caller reads before the client writes on.
+            commands: unsafe { server::commands_in_place(server_page, client_page, commands) },
+            stage: server::stage(client_page, stage, Start::default()),
+            _memory: Arc::new((self.memory(), page)),
+        })
+    }
+
     /// The memory, for a waiter that may outlive the session.
     pub fn memory(&self) -> Arc<ClientMemory> {
         Arc::clone(&self.memory)

@@ -85,6 +85,8 @@ pub enum ServeError {
     Refused(Refuse),
     /// The client's state is not what it told, and where.
     Differs(String),
+    /// The recording is not whole; what was recorded was told.
+    Recording(String),
     /// The session ended by a fault; the client was told.
     Fault(Fault),
     /// The native API could not be brought up; the client was told.
@@ -101,6 +103,7 @@ impl fmt::Display for ServeError {
             Self::Channel(error) => error.fmt(f),
             Self::Memory(error) => error.fmt(f),
             Self::Refused(refuse) => refuse.fmt(f),
+            Self::Recording(text) => f.write_str(text),
             Self::Differs(difference) => write!(f, "the states differ: {difference}"),
             Self::Fault(fault) => write!(f, "the session ended by a fault: {fault}"),
             Self::Backend(text) => write!(f, "the native API could not be brought up: {text}"),
@@ -237,30 +240,11 @@ fn session<B: Native>(
     make: impl FnOnce(&Log) -> Result<B, String> + Send + 'static,
     done: impl FnOnce(B) + Send + 'static,
 ) -> Result<(), ServeError> {
-    pin();
-    // Without it, when the client is in another PID namespace or gone already, the hang-up still tells. A client of
-    // this very process ends with us.
-    let client = peer::process_of(&socket).ok();
+    let Accepted { mut channel, client, counts, log, halves, door } = accept(socket, kind)?;
     let until = Until { process: client.as_ref().map(AsFd::as_fd), ..Until::default() };
-    let mut channel = ServerChannel::new(socket);
-    let first = match channel.recv(&until) {
-        Ok(received) => Ok(received.message),
-        Err(ChannelError::Corrupt(corruption)) => Err(corruption),
-        Err(error) => return Err(error.into()),
-    };
-    let terms = terms(kind, true);
-    let welcome = match judge_first(&first, &terms) {
-        Ok(welcome) => welcome,
-        Err(refuse) => {
-            channel.send(&ServerMessage::Refuse(refuse.clone()), Vec::new(), &until)?;
-            return Err(ServeError::Refused(refuse));
-        }
-    };
-    let (counts, wanted) = wishes(&first);
-    let served = attach(&mut channel, &until, welcome, &terms)
-        .and_then(|(halves, door)| start(halves, door, counts, wanted, make, done));
+    let started = start(halves, door, counts, log, make, done);
     let Started { desk, waiter, door, memory, applying } =
-        served.inspect_err(|error| explain(&mut channel, error))?;
+        started.inspect_err(|error| explain(&mut channel, error))?;
     let mut farewell = false;
     let talked = talk(&mut channel, &desk, (waiter, &door), client.as_ref(), &mut farewell);
     if talked.is_err() {
@@ -290,6 +274,50 @@ fn session<B: Native>(
     let _ = channel.finish(&until);
     drop(memory);
     applied.and(talked)
+}
+
+/// A client with which this side agrees.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) halves: ServerHalves,
+    pub(crate) channel: ServerChannel,
+    /// Its process, where it is in sight.
+    pub(crate) client: Option<OwnedFd>,
+    pub(crate) door: Door,
+    /// Whether it wishes counters.
+    counts: bool,
+    /// The lines that it wishes.
+    log: Option<LogLevel>,
+}
+
+/// Agrees with the client at the other end of a socket.
+///
+/// # Errors
+/// [`ServeError`]; the client was told where it can be.
+pub(crate) fn accept(socket: OwnedFd, kind: BackendKind) -> Result<Accepted, ServeError> {
+    pin();
+    // Without it, when the client is in another PID namespace or gone already, the hang-up still tells. A client of
+    // this very process ends with us.
+    let client = peer::process_of(&socket).ok();
+    let until = Until { process: client.as_ref().map(AsFd::as_fd), ..Until::default() };
+    let mut channel = ServerChannel::new(socket);
+    let first = match channel.recv(&until) {
+        Ok(received) => Ok(received.message),
+        Err(ChannelError::Corrupt(corruption)) => Err(corruption),
+        Err(error) => return Err(error.into()),
+    };
+    let terms = terms(kind, true);
+    let welcome = match judge_first(&first, &terms) {
+        Ok(welcome) => welcome,
+        Err(refuse) => {
+            channel.send(&ServerMessage::Refuse(refuse.clone()), Vec::new(), &until)?;
+            return Err(ServeError::Refused(refuse));
+        }
+    };
+    let (counts, log) = wishes(&first);
+    let attached = attach(&mut channel, &until, welcome, &terms);
+    let (halves, door) = attached.inspect_err(|error| explain(&mut channel, error))?;
+    Ok(Accepted { halves, channel, client, door, counts, log })
 }
 
 /// Hands out what this side writes and takes what the client writes.
@@ -390,7 +418,7 @@ fn require(valid: bool, owner: &'static str, field: &'static str) -> Result<(), 
 }
 
 /// Tells a client why there is no session any more. One that is gone hears nothing.
-fn explain(channel: &mut ServerChannel, error: &ServeError) {
+pub(crate) fn explain(channel: &mut ServerChannel, error: &ServeError) {
     let message = match error {
         ServeError::Channel(ChannelError::Gone(_)) => return,
         ServeError::Refused(refuse) => ServerMessage::Refuse(refuse.clone()),

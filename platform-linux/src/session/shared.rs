@@ -26,7 +26,7 @@ use runahead_core::{
     Credit, Due, Fault, RecordError, RecordPath, Recorder, Session, Shared, Turn,
     compare::Check,
     counters::Cause,
-    link::{Bells, Counted, Patience},
+    link::{Counted, Patience},
 };
 use runahead_rings::{Answer, Pending, WaitError, Waiter, Watermark, client::Peek, lock::Host as _};
 use runahead_wire::{
@@ -38,7 +38,7 @@ use runahead_wire::{
 
 use super::{
     Client, Door, Native, RequestError, Statistics, Topology,
-    client::{ClientPipe, Diagnostics, Remote, counters, own_caps, take_caps, unexpected, words},
+    client::{ClientPipe, Diagnostics, Remote, Wire, counters, own_caps, take_caps, unexpected, words},
     clock,
     live::{LiveError, LiveReader},
     server::{create_context, surface_op},
@@ -46,6 +46,7 @@ use super::{
 };
 use crate::{
     bias::{Biased, Kernel},
+    capture::{CaptureError, part::Request, tap::Summary},
     control::{
         Corruption,
         message::{
@@ -280,7 +281,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
     }
 
     /// Counts something.
-    fn count(&self, count: impl FnOnce(&mut Recorder<'static, Bells<'static, Door>, E>)) {
+    fn count(&self, count: impl FnOnce(&mut Recorder<'static, Wire, E>)) {
         self.inside.with(|inside| {
             if let Either::Second(Encoder(recorder)) = inside.path.pipe() {
                 count(recorder);
@@ -414,7 +415,35 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
             ServerMessage::Context(answer) => answer.result.map_err(RequestError::Failed)?,
             other => return Err(self.broken(&unexpected(&other))),
         }
-        Self::known(self.inside.with(|inside| inside.path.add_context(context, share)))
+        // Behind what other threads have recorded meanwhile, none of which can be for it.
+        Self::known(self.inside.with(|inside| {
+            Self::note(inside, || Request::CreateContext { context, share: request.share, attributes });
+            inside.path.add_context(context, share)
+        }))
+    }
+
+    /// Shows a recording what was done beside records.
+    fn note(inside: &mut Inside<B, E>, request: impl FnOnce() -> Request) {
+        if let Either::Second(Encoder(recorder)) = inside.path.pipe()
+            && let Some(tap) = &mut recorder.link().tap
+        {
+            tap.request(&request());
+        }
+    }
+
+    /// Ends the recording; the session goes on. Nothing where none is under way.
+    ///
+    /// # Errors
+    /// Why not all of it is in the file.
+    pub fn finish_recording(&self) -> Result<Option<Summary>, CaptureError> {
+        let tap = self.inside.with(|inside| {
+            inside.path.pipe().publish();
+            match inside.path.pipe() {
+                Either::Second(Encoder(recorder)) => recorder.link().tap.take(),
+                Either::First(_) => None,
+            }
+        });
+        tap.map(|tap| tap.finish()).transpose()
     }
 
     /// What the client's own books say of a context that the server has made.
@@ -455,7 +484,10 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
             ServerMessage::Context(answer) => answer.result.map_err(RequestError::Failed)?,
             other => return Err(self.broken(&unexpected(&other))),
         }
-        self.inside.with(|inside| inside.path.remove_context(context));
+        self.inside.with(|inside| {
+            Self::note(inside, || Request::DestroyContext { context });
+            inside.path.remove_context(context);
+        });
         Ok(())
     }
 
@@ -471,10 +503,14 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
             });
         }
         let answer = self.request(|request, after| {
-            ClientMessage::Surface(SurfaceRequest { request, after, surface, op })
+            ClientMessage::Surface(SurfaceRequest { request, after, surface, op: op.clone() })
         })?;
         match answer {
-            ServerMessage::Surface(answer) => answer.result.map_err(RequestError::Failed),
+            ServerMessage::Surface(answer) => {
+                let state = answer.result.map_err(RequestError::Failed)?;
+                self.inside.with(|inside| Self::note(inside, || Request::Surface { surface, op, state }));
+                Ok(state)
+            }
             other => Err(self.broken(&unexpected(&other))),
         }
     }

@@ -8,6 +8,9 @@ use super::super::{Bytes, Corruption, check};
 /// Configs of one server at most.
 pub const CONFIGS: usize = 4096;
 
+/// Bytes of them at most.
+pub(crate) const CONFIGS_BYTES: usize = CONFIGS * BYTES;
+
 /// 32-bit words of one config on its way.
 const WORDS: usize = 9;
 /// Bytes of one.
@@ -97,7 +100,8 @@ impl Configs {
         self.read().flatten().collect()
     }
 
-    pub(super) fn check(&self) -> Result<(), Corruption> {
+    /// Whether they are configs, in ascending order of the ids.
+    pub(crate) fn check(&self) -> Result<(), Corruption> {
         let len = self.bytes.0.len();
         check(len.is_multiple_of(BYTES) && len <= CONFIGS * BYTES, "Configs", "bytes")?;
         let mut last = 0;

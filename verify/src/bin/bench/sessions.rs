@@ -2,18 +2,23 @@
 
 use std::{
     fs,
+    path::PathBuf,
     process::{Command, ExitCode},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use runahead_linux::session::{Config, Topology};
-use runahead_verify::sessions::{Before, answers, busy_rate, median, steady, steady_then, threads};
+use runahead_linux::session::{Busy, Config, Topology};
+use runahead_verify::{
+    sessions::{Before, answers, busy_rate, median, open, steady, steady_then, threads},
+    steady::Scene,
+};
 use serde_json::{Value, json};
 
 use crate::report::{Case, Goal, Report};
 
 const FRAME: &str = "sessions: a frame of 7,500 records";
 const CALLS: &str = "sessions: system calls of such a frame";
+const RECORD: &str = "sessions: recording to a file";
 const BUSY: &str = "sessions: 3 us a draw on both sides";
 const ANSWER: &str = "sessions: an answer";
 
@@ -33,6 +38,9 @@ pub fn run(report: &mut Report, rounds: usize) -> Result<(), String> {
     }
     if report.wants(BUSY) {
         busy(report, rounds)?;
+    }
+    if report.wants(RECORD) {
+        recording(report, rounds)?;
     }
     if report.wants(ANSWER) {
         answer(report, rounds)?;
@@ -181,6 +189,71 @@ fn busy(report: &mut Report, rounds: usize) -> Result<(), String> {
     for (name, rate) in [("inproc", inproc), ("spawn", spawn)] {
         report.add(&Case { case: name, value: rate, against: "direct", ratio: rate / direct, goal, ..row });
     }
+    Ok(())
+}
+
+/// Milliseconds a frame of a program that thinks for 3 us before each of 1,471 draws and stages 816 KB, those of its
+/// thread's own time, and KiB of its recording.
+fn recorded_frame(record: Option<PathBuf>) -> Result<[f64; 3], String> {
+    const FRAMES: u64 = 60;
+    const WARM: u64 = 10;
+    let thinks = Busy::new(3_000 * 1_471);
+    let mut client = open(&Config { record, ..config(Topology::Spawn) }, 0)?;
+    let mut scene = Scene::new(client.pipe());
+    let own_time = || {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
+    };
+    let (mut start, mut own) = (Instant::now(), own_time());
+    for serial in 1..=WARM + FRAMES {
+        if serial == WARM + 1 {
+            (start, own) = (Instant::now(), own_time());
+        }
+        thinks.work();
+        scene.frame(client.pipe(), serial);
+    }
+    let time = start.elapsed().as_secs_f64() * 1e3 / FRAMES as f64;
+    let own = (own_time() - own) / FRAMES as f64;
+    let summary = client.finish_recording().map_err(|error| error.to_string())?;
+    client.close()?;
+    Ok([time, own, summary.map_or(0.0, |summary| summary.bytes as f64 / 1024.0 / (WARM + FRAMES) as f64)])
+}
+
+fn recording(report: &mut Report, rounds: usize) -> Result<(), String> {
+    let own = std::env::current_exe().map_err(|error| format!("own path: {error}"))?;
+    let file = own.with_file_name(format!("bench-{}.rah", std::process::id()));
+    let mut without = [(); 3].map(|()| Vec::new());
+    let mut with = without.clone();
+    for _ in 0..rounds.min(7) {
+        for (record, figures) in [(None, &mut without), (Some(file.clone()), &mut with)] {
+            for (figure, figures) in recorded_frame(record)?.into_iter().zip(figures) {
+                figures.push(figure);
+            }
+        }
+        fs::remove_file(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    let [time, own, _] = without.map(|mut figures| median(&mut figures));
+    let [time_with, own_with, bytes] = with.map(|mut figures| median(&mut figures));
+    let row = case(RECORD, "ms");
+    let against = Case { against: "not recorded", ..row };
+    report.add(&Case { case: "a frame, not recorded, spawn", value: time, ..row });
+    let goal = Goal::AtMost(1.10);
+    report.add(&Case {
+        case: "a frame, recorded, spawn",
+        value: time_with,
+        ratio: time_with / time,
+        goal,
+        ..against
+    });
+    // The writer is a third thread: with the server it shares what cores there are.
+    report.add(&Case { case: "its thread's own time, not recorded", value: own, ..row });
+    report.add(&Case {
+        case: "its thread's own time, recorded",
+        value: own_with,
+        ratio: own_with / own,
+        ..against
+    });
+    report.add(&Case { case: "the file", value: bytes, ..case(RECORD, "KiB a frame") });
     Ok(())
 }
 

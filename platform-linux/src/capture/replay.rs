@@ -1,0 +1,447 @@
+//! Playing a capture into a session.
+//!
+//! A [`Player`] is a client like any other: it reads parts and hands their records to the session's pipe by the
+//! dispatcher that a server uses, so that what a damaged or hostile file holds is refused before it is recorded. What
+//! belongs to the recorded session alone is made anew: reply space is asked for, and a window becomes a surface of the
+//! window's size without one.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    fmt,
+    io::{Read, Seek},
+    mem,
+};
+
+use runahead_core::{Fault, NativeConfig, RecordError, Session, link::Patience, reply_space};
+use runahead_rings::Pending;
+use runahead_wire::{
+    DispatchError, Frame,
+    event::Events,
+    payload::BindContext,
+    pipe::{self, Op, rows},
+    record::FLAG_REPLY,
+};
+
+use super::{Capture, CaptureError, Part, layout, part::Request};
+use crate::{
+    control::message::{ContextAttributes, SurfaceOp, Terms},
+    session::{Client, Native, RequestError},
+};
+
+/// Why a capture was not played to the end.
+#[derive(Debug)]
+pub enum ReplayError {
+    /// The file's.
+    Capture(CaptureError),
+    /// A record could not be recorded again.
+    Session {
+        /// Its ordinal in the capture.
+        ordinal: u64,
+        /// Why.
+        error: RecordError,
+        /// What the server said of it.
+        reason: Option<String>,
+    },
+    /// A context or surface could not be made again.
+    Request {
+        /// The record that it follows.
+        after: u64,
+        /// Why.
+        error: RequestError,
+    },
+    /// Frames are played forwards.
+    Backwards {
+        /// The frame asked for.
+        frame: u64,
+        /// The next frame that can be played.
+        next: u64,
+    },
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capture(error) => error.fmt(f),
+            Self::Session { ordinal, error, reason: None } => write!(f, "record {ordinal}: {error}"),
+            Self::Session { ordinal, reason: Some(reason), .. } => write!(f, "record {ordinal}: {reason}"),
+            Self::Request { after, error } => write!(f, "behind record {after}: {error}"),
+            Self::Backwards { frame, next } => {
+                write!(f, "frame {frame} was played already, and frame {next} is next")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+impl From<CaptureError> for ReplayError {
+    fn from(error: CaptureError) -> Self {
+        Self::Capture(error)
+    }
+}
+
+/// The surface that is drawn to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The context that is current; 0 for none.
+    pub context: u64,
+    /// Its draw surface; 0 for none.
+    pub surface: u64,
+    /// Pixels along x.
+    pub width: u32,
+    /// Pixels along y.
+    pub height: u32,
+}
+
+/// What a caller wants to see of a replay. Nothing, by default.
+pub trait Watcher<S: ?Sized> {
+    /// A record is about to be played.
+    fn record(&mut self, ordinal: u64, record: &[u8], part: &Part) {
+        let _ = (ordinal, record, part);
+    }
+
+    /// A frame's last record, its present, is about to be played.
+    ///
+    /// # Errors
+    /// What to end the replay with.
+    fn presenting(&mut self, frame: u64, target: Target, pipe: &mut S) -> Result<(), RecordError> {
+        let _ = (frame, target, pipe);
+        Ok(())
+    }
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl<S: ?Sized> Watcher<S> for Nobody {}
+
+/// Plays a capture, forwards.
+#[derive(Debug)]
+pub struct Player<R> {
+    capture: Capture<R>,
+    part: Part,
+    next_part: usize,
+    next_frame: u64,
+    /// Parts that were read ahead, from `next_part` on.
+    ahead: VecDeque<Part>,
+    /// Answers that nobody took yet, oldest first.
+    asked: VecDeque<Pending>,
+    /// Sizes of the surfaces.
+    surfaces: HashMap<u64, (u32, u32)>,
+    target: Target,
+    /// A record that is changed before it is played.
+    copy: Vec<u64>,
+}
+
+impl<R: Read + Seek> Player<R> {
+    /// A player at the beginning of a capture.
+    pub fn new(capture: Capture<R>) -> Self {
+        Self {
+            capture,
+            part: Part::default(),
+            next_part: 0,
+            next_frame: 0,
+            ahead: VecDeque::new(),
+            asked: VecDeque::new(),
+            surfaces: HashMap::new(),
+            target: Target::default(),
+            copy: Vec::new(),
+        }
+    }
+
+    /// The capture.
+    pub const fn capture(&mut self) -> &mut Capture<R> {
+        &mut self.capture
+    }
+
+    /// What to ask of a session so that every record fits: the sizes and the credit of the recorded one.
+    #[must_use]
+    pub fn terms(&self, wanted: Terms) -> Terms {
+        let recorded = self.capture.origin().terms;
+        let mut terms = wanted;
+        terms.sizes.commands = terms.sizes.commands.max(recorded.sizes.commands);
+        terms.sizes.stage = terms.sizes.stage.max(recorded.sizes.stage);
+        terms.sizes.replies = terms.sizes.replies.max(recorded.sizes.replies);
+        if terms.credit == 0 {
+            terms.credit = recorded.credit;
+        }
+        terms
+    }
+
+    /// Reads the parts up to the end of a frame into memory, so that playing them costs no reading; the answer is the
+    /// number of bytes that they take.
+    ///
+    /// # Errors
+    /// [`CaptureError`].
+    pub fn read_ahead(&mut self, frame: u64) -> Result<u64, CaptureError> {
+        let end = self.capture.parts_of(frame)?.end;
+        let mut bytes = 0;
+        for number in self.next_part + self.ahead.len()..end {
+            let mut part = Part::default();
+            self.capture.read(number, &mut part)?;
+            bytes += part.bytes();
+            self.ahead.push_back(part);
+        }
+        Ok(bytes)
+    }
+
+    /// The next frame to be played.
+    #[must_use]
+    pub const fn next_frame(&self) -> u64 {
+        self.next_frame
+    }
+
+    /// The surface that is drawn to.
+    #[must_use]
+    pub const fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Plays up to the end of a frame, and all frames before it that were not played yet.
+    ///
+    /// # Errors
+    /// [`ReplayError`]; the session is of no use then.
+    pub fn frame<B, E, W>(
+        &mut self,
+        client: &mut Client<B, E>,
+        frame: u64,
+        watch: &mut W,
+    ) -> Result<(), ReplayError>
+    where
+        B: Native + 'static,
+        E: Events<Error = Fault> + fmt::Debug + 'static,
+        W: Watcher<dyn Session>,
+    {
+        let parts = self.capture.parts_of(frame)?;
+        if frame < self.next_frame {
+            return Err(ReplayError::Backwards { frame, next: self.next_frame });
+        }
+        self.parts(client, parts.end, watch)?;
+        self.next_frame = frame + 1;
+        Ok(())
+    }
+
+    /// Plays everything that was not played yet, also what follows the last whole frame, and waits for all answers.
+    ///
+    /// # Errors
+    /// As [`Player::frame`].
+    pub fn rest<B, E, W>(&mut self, client: &mut Client<B, E>, watch: &mut W) -> Result<(), ReplayError>
+    where
+        B: Native + 'static,
+        E: Events<Error = Fault> + fmt::Debug + 'static,
+        W: Watcher<dyn Session>,
+    {
+        self.next_frame = self.capture.frames();
+        self.parts(client, self.capture.parts(), watch)?;
+        let recorded = client.pipe().recorded();
+        while !self.asked.is_empty() {
+            if let Err(error) = self.answered(client.pipe(), Some(Patience::Sleep)) {
+                return Err(lost(client, recorded, error));
+            }
+        }
+        Ok(())
+    }
+
+    fn parts<B, E, W>(
+        &mut self,
+        client: &mut Client<B, E>,
+        end: usize,
+        watch: &mut W,
+    ) -> Result<(), ReplayError>
+    where
+        B: Native + 'static,
+        E: Events<Error = Fault> + fmt::Debug + 'static,
+        W: Watcher<dyn Session>,
+    {
+        while self.next_part < end {
+            if let Some(part) = self.ahead.pop_front() {
+                self.play(client, &part, watch)?;
+            } else {
+                let mut part = mem::take(&mut self.part);
+                let played = match self.capture.read(self.next_part, &mut part) {
+                    Ok(()) => self.play(client, &part, watch),
+                    Err(error) => Err(error.into()),
+                };
+                self.part = part;
+                played?;
+            }
+            self.next_part += 1;
+        }
+        Ok(())
+    }
+
+    fn play<B, E, W>(
+        &mut self,
+        client: &mut Client<B, E>,
+        part: &Part,
+        watch: &mut W,
+    ) -> Result<(), ReplayError>
+    where
+        B: Native + 'static,
+        E: Events<Error = Fault> + fmt::Debug + 'static,
+        W: Watcher<dyn Session>,
+    {
+        let head = part.head();
+        let mut requests = part.requests().iter().peekable();
+        for (ordinal, record) in (head.first..).zip(part.records()) {
+            while let Some(placed) = requests.next_if(|placed| placed.after < ordinal) {
+                self.request(client, placed.after, &placed.request)?;
+            }
+            let record = record?;
+            watch.record(ordinal, record, part);
+            let op = layout::header(record).map_or(0, |head| head.op);
+            if layout::ends_frame(op)
+                && let Err(error) = watch.presenting(head.frame, self.target, client.pipe())
+            {
+                return Err(lost(client, ordinal, error));
+            }
+            match self.record(client.pipe(), record, part) {
+                Ok(()) => {}
+                Err(DispatchError::Refused(refusal)) => {
+                    return Err(CaptureError::Record { ordinal, refusal }.into());
+                }
+                Err(DispatchError::Pipe(error)) => return Err(lost(client, ordinal, error)),
+            }
+            if op == Op::BindContext.raw() {
+                self.bound(record);
+            }
+        }
+        for placed in requests {
+            self.request(client, placed.after, &placed.request)?;
+        }
+        Ok(())
+    }
+
+    /// Plays one record.
+    fn record<S: Session>(
+        &mut self,
+        pipe: &mut S,
+        record: &[u8],
+        part: &Part,
+    ) -> Result<(), DispatchError<RecordError>> {
+        let frame = Frame::parse(record)?;
+        let Some(space) = frame.reply() else {
+            return pipe::dispatch(record, part, pipe).map(drop);
+        };
+        debug_assert!(layout::header(record).is_some_and(|head| head.flags == FLAG_REPLY));
+        while let Some(true) = self.answered(pipe, None).map_err(DispatchError::Pipe)? {}
+        let pending = loop {
+            match pipe.ask(space.capacity) {
+                Ok(pending) => break pending,
+                Err(RecordError::ReplyFull) if !self.asked.is_empty() => {
+                    self.answered(pipe, Some(Patience::Spin)).map_err(DispatchError::Pipe)?;
+                }
+                Err(error) => return Err(DispatchError::Pipe(error)),
+            }
+        };
+        let mut copy = mem::take(&mut self.copy);
+        copy.clear();
+        copy.resize(record.len().div_ceil(8), 0);
+        let bytes = runahead_wire::zerocopy::IntoBytes::as_mut_bytes(copy.as_mut_slice());
+        bytes.copy_from_slice(record);
+        layout::replace_reply(bytes, reply_space(&pending));
+        let played = pipe::dispatch(bytes, part, pipe).map(drop);
+        self.copy = copy;
+        self.asked.push_back(pending);
+        played
+    }
+
+    /// Gives the space of the oldest answer back, if it has come; with patience, waits for it. Says whether there was
+    /// one.
+    fn answered<S: Session>(
+        &mut self,
+        pipe: &mut S,
+        patience: Option<Patience>,
+    ) -> Result<Option<bool>, RecordError> {
+        let Some(oldest) = self.asked.pop_front() else { return Ok(None) };
+        let came = match patience {
+            Some(patience) => pipe.wait_answer(&oldest, patience).map(Some),
+            None => pipe.answer(&oldest),
+        };
+        match came {
+            Ok(Some(_)) => {
+                if let Err(oldest) = pipe.release(oldest) {
+                    self.asked.push_front(oldest);
+                }
+                Ok(Some(true))
+            }
+            Ok(None) => {
+                self.asked.push_front(oldest);
+                Ok(Some(false))
+            }
+            Err(error) => {
+                self.asked.push_front(oldest);
+                Err(error)
+            }
+        }
+    }
+
+    fn bound(&mut self, record: &[u8]) {
+        let row = Frame::parse(record).and_then(<rows::BindContext<'_> as runahead_wire::Row<'_>>::decode);
+        if let Ok(rows::BindContext { payload: &BindContext { context, draw_surface, .. } }) = row {
+            let (width, height) = self.surfaces.get(&draw_surface).copied().unwrap_or_default();
+            self.target = Target { context, surface: draw_surface, width, height };
+        }
+    }
+
+    /// A config of the session at hand for one of the recorded session, whose window system may have been another: one
+    /// with the same colours, depth, stencil and samples that pbuffers can have, or the same number where there is none.
+    fn config(&self, recorded: u32, ours: &[NativeConfig]) -> u32 {
+        let bits = |config: &NativeConfig| {
+            let NativeConfig { red, green, blue, alpha, depth, stencil, samples, .. } = *config;
+            [red, green, blue, alpha, depth, stencil, samples]
+        };
+        let wanted = self.capture.origin().configs.iter().find(|config| config.id == recorded);
+        let like = |wanted| ours.iter().find(|config| config.pbuffer && bits(config) == bits(wanted));
+        wanted.and_then(like).map_or(recorded, |config| config.id)
+    }
+
+    fn request<B, E>(
+        &mut self,
+        client: &mut Client<B, E>,
+        after: u64,
+        request: &Request,
+    ) -> Result<(), ReplayError>
+    where
+        B: Native + 'static,
+        E: Events<Error = Fault> + fmt::Debug + 'static,
+    {
+        let done = match request {
+            Request::CreateContext { context, share, attributes } => {
+                let config = self.config(attributes.config, client.configs());
+                let attributes = ContextAttributes { config, ..*attributes };
+                client.create_context(*context, (*share != 0).then_some(*share), attributes)
+            }
+            Request::DestroyContext { context } => client.destroy_context(*context),
+            Request::Surface { surface, op, state } => {
+                let size = (state.width, state.height);
+                self.surfaces.insert(*surface, size);
+                if self.target.surface == *surface {
+                    (self.target.width, self.target.height) = size;
+                }
+                match op {
+                    SurfaceOp::CreateWindow { config, .. } | SurfaceOp::CreatePbuffer { config, .. } => {
+                        let (width, height) = size;
+                        let config = self.config(*config, client.configs());
+                        let op = SurfaceOp::CreatePbuffer { config, width, height };
+                        client.surface(*surface, op).map(drop)
+                    }
+                    // It has none.
+                    SurfaceOp::ReleaseWindow => Ok(()),
+                    other => client.surface(*surface, other.clone()).map(drop),
+                }
+            }
+        };
+        done.map_err(|error| ReplayError::Request { after, error })
+    }
+}
+
+/// A record that was not taken, with what the server said of it.
+fn lost<B, E>(client: &mut Client<B, E>, ordinal: u64, error: RecordError) -> ReplayError
+where
+    B: Native + 'static,
+    E: Events<Error = Fault> + fmt::Debug + 'static,
+{
+    ReplayError::Session { ordinal, error, reason: client.reason() }
+}
