@@ -58,6 +58,29 @@ examples:
 Exit status: the program's, or 128 plus the number of the signal that ended it; 127 when it was not found, 126 when it
 could not be started.
 ";
+
+/// What there is to say of `record`.
+pub const RECORD: &str = "\
+usage: runahead record [-o FILE] [OPTION] [--] PROGRAM [ARGUMENT]...
+
+Starts a program as `runahead run` does, and records what it draws. `runahead replay` plays, lists and measures the
+file, `runahead diff` compares two.
+
+  -o FILE          the file (PROGRAM.rah without); where the program opens several sessions, or starts others, theirs
+                   have a number before the extension
+  --topology NAME  spawn (the default) or inproc; direct has no stream to record
+  --backend NAME   as for `run`
+  --stats          as for `run`
+
+The file holds all that the program published, however it ends. A program that opens a session by itself, or is started
+by others, is recorded with RUNAHEAD_RECORD=FILE in its environment.
+
+example:
+  runahead record -o gears.rah -- es2gears_x11
+
+Exit status: as of `run`, but 1 where the program's is 0 and nothing was recorded.
+";
+
 /// What there is to say of `bench`.
 pub fn bench() -> String {
     format!(
@@ -84,6 +107,42 @@ Exit status: 0 when all was measured, 1 when not (standard error says why), 2 fo
 "
     )
 }
+/// What there is to say of `replay`.
+pub const REPLAY: &str = "\
+usage: runahead replay FILE [OPTION]
+
+Plays what `runahead record` recorded into a session, and says how long that took.
+
+  --frames A..B    from frame A up to B, B left out; or one frame. Without: all, and what follows the last whole frame
+  --topology T     direct, inproc or spawn; without, as RUNAHEAD_TOPOLOGY says
+  --backend B      gles, null, or trace=FILE: every call of the backend is written to that file, a line each;
+                   without, what the file was recorded on
+
+and at most one of:
+  --list           the records of the frames, a line each; nothing is played
+  --dump FRAME     the state behind that frame: what a draw would see, field by field, zeros left out
+  --bench          milliseconds of each frame: percentiles are measured values (nearest rank), the first frame apart
+    --rounds N     runs of it, each with a session of its own; 5 without
+  --images FOLDER  a PNG for each frame, read back at its present
+  --trim FILE      writes the frames (--frames) to a capture of their own; what came before is in its first frame
+
+  --json           data as one JSON object a line
+
+Exit status: 0 when it was done, 1 when not (standard error says why), 2 for wrong arguments.
+";
+
+/// What there is to say of `diff`.
+pub const DIFF: &str = "\
+usage: runahead diff A B [--html FILE] [--json]
+
+Compares two runs: two recorded files call by call, with the bulk bytes of each; or two folders of images, as
+`runahead replay --images` writes them, byte by byte and by structural similarity.
+
+  --html FILE   writes a page that shows the images side by side, those that differ first
+  --json        one JSON object a line; the last has the numbers compared and different
+
+Exit status: 0 when both are the same, 1 when they differ or nothing could be compared, 2 for wrong arguments.
+";
 
 /// What there is to say of the program.
 pub fn program() -> String {
@@ -96,6 +155,9 @@ server in another thread or another process carries it out. This program looks a
 
 verbs:
   run PROGRAM     start a GL program that draws through Runahead
+  record PROGRAM  the same, and record what it draws to a file
+  replay FILE     play a recorded file, measure it, or look into it
+  diff A B        compare two recorded files, or two folders of images
   info [--json] [--stats]
                   open a session, print what it is like, end it
   bench [--json] [--rounds N]

@@ -27,6 +27,8 @@ pub fn look(mut config: Config, stats: bool) -> Result<Report, String> {
     if stats && config.diagnostics.counting == Counting::Off {
         config.diagnostics.counting = Counting::On;
     }
+    // Nothing is drawn that anybody would play again.
+    config.record = None;
     let make = || Ok(Null::default());
     let mut client = Client::open(&config, BackendKind::Null, make, Silence)
         .map_err(|error| format!("no session was opened: {error}"))?;

@@ -4,15 +4,17 @@
 //!
 //! - Data goes to standard output, and nothing else does; with `--json` it is an object a line.
 //! - What went wrong is one sentence on standard error.
-//! - Exit status: 0 when it was done, 1 when it was not, 2 for a command line that makes no sense or asks for a verb
-//!   that is not there yet; of `run` it is the program's.
+//! - Exit status: 0 when it was done, 1 when it was not, or when what was compared differs, 2 for a command line that
+//!   makes no sense or asks for a verb that is not there yet; of `run` it is the program's.
 //! - What kind of session is opened is said by the environment ([`runahead_linux::settings`]) and, for `run`, by its
 //!   options, which are the same in other words.
 
 mod arguments;
 mod bench;
+mod diff;
 mod help;
 mod info;
+mod replay;
 mod report;
 mod run;
 
@@ -21,7 +23,7 @@ use std::{
     process::ExitCode,
 };
 
-use arguments::{Task, parse};
+use arguments::{Task, Trim, parse};
 use runahead_linux::{control::message, settings};
 
 fn main() -> ExitCode {
@@ -34,7 +36,8 @@ fn main() -> ExitCode {
         }
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             complain(&error);
             ExitCode::FAILURE
@@ -42,14 +45,27 @@ fn main() -> ExitCode {
     }
 }
 
-fn perform(task: Task) -> Result<(), String> {
+fn perform(task: Task) -> Result<bool, String> {
     let config = || settings::from_environment().map_err(|error| error.to_string());
+    let mut out = io::BufWriter::new(io::stdout().lock());
     let text = match task {
         Task::Help => help::program(),
         Task::HelpInfo => help::INFO.to_owned(),
         Task::HelpBench => help::bench(),
         Task::HelpRun => help::RUN.to_owned(),
-        Task::Run(_) => return Ok(()),
+        Task::HelpRecord => help::RECORD.to_owned(),
+        Task::HelpReplay => help::REPLAY.to_owned(),
+        Task::HelpDiff => help::DIFF.to_owned(),
+        Task::Run(_) => return Ok(true),
+        Task::Replay(wanted) => {
+            replay::run(&wanted, config()?, &mut out)?;
+            String::new()
+        }
+        Task::Trim(Trim { file, frames, to }) => replay::trim(&file, frames, &to)?,
+        Task::Diff(wanted) => {
+            let equal = diff::run(&wanted, &mut out)?;
+            return flushed(out.flush()).map(|()| equal);
+        }
         Task::Version => format!("runahead {}\n", message::BUILD),
         Task::Info { json, stats } => {
             let report = info::look(config()?, stats)?;
@@ -60,19 +76,20 @@ fn perform(task: Task) -> Result<(), String> {
             if json { bench::json(&figures) } else { bench::text(&figures) }
         }
     };
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| format!("the output could not be written: {error}"))
+    flushed(out.write_all(text.as_bytes()).and_then(|()| out.flush())).map(|()| true)
+}
+
+fn flushed(done: io::Result<()>) -> Result<(), String> {
+    done.map_err(|error| format!("the output could not be written: {error}"))
 }
 
 fn run_program(task: &run::Run) -> ExitCode {
     let (status, said) = match run::run(task) {
-        Ok((status, advice)) => (status, advice),
-        Err((status, sentence)) => (status, Some(sentence)),
+        Ok((status, said)) => (status, said),
+        Err((status, sentence)) => (status, vec![sentence]),
     };
-    if let Some(sentence) = said {
-        complain(&sentence);
+    for sentence in &said {
+        complain(sentence);
     }
     ExitCode::from(status)
 }

@@ -1,4 +1,4 @@
-//! Starting a GL program that draws through Runahead.
+//! Starting a GL program that draws through Runahead, and recording what it draws.
 //!
 //! The program gets an environment in which libglvnd finds our vendor library, and nothing else of ours: its arguments,
 //! streams, working directory and signal mask are as they would be without. It is waited for.
@@ -24,8 +24,9 @@ use std::{
 };
 
 use runahead_linux::{
-    session::{Choice, Topology},
-    settings::{self, NOTE},
+    capture::Capture,
+    session::{Choice, OpenError, Topology},
+    settings::{self, NOTE, RECORDING},
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -38,6 +39,8 @@ pub struct Run {
     pub backend: Option<Choice>,
     /// Whether to print what was counted.
     pub stats: bool,
+    /// The file that it is recorded to, if it is.
+    pub record: Option<PathBuf>,
     /// The program.
     pub program: OsString,
     /// Its arguments.
@@ -62,11 +65,11 @@ const HANDED_ON: [i32; 6] =
 const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 
-/// Starts it and waits; its exit status, and what there is to say afterwards.
+/// Starts it and waits, also for its recording; its exit status, and what there is to say afterwards.
 ///
 /// # Errors
 /// Why it was not started: a status, and the sentence for the user.
-pub fn run(run: &Run) -> Result<(u8, Option<String>), (u8, String)> {
+pub fn run(run: &Run) -> Result<(u8, Vec<String>), (u8, String)> {
     let refuse = |text: String| (NOT_STARTED, text);
     let library = library().map_err(refuse)?;
     let variables = variables(run).map_err(refuse)?;
@@ -95,8 +98,36 @@ pub fn run(run: &Run) -> Result<(u8, Option<String>), (u8, String)> {
     drop(signals);
     let mut said = String::new();
     let read = note.seek(SeekFrom::Start(0)).and_then(|_| note.read_to_string(&mut said));
-    let advice = read.ok().and_then(|_| advice(&run.program, &said));
-    Ok((status(ended), advice))
+    let mut sentences: Vec<String> =
+        read.ok().and_then(|_| advice(&run.program, &said)).into_iter().collect();
+    let mut status = status(ended);
+    if run.record.is_some() {
+        let files: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix(RECORDING)).collect();
+        let recorded: Vec<_> = files.iter().map(|file| recorded(Path::new(file))).collect();
+        // Whoever asks for a recording and has none has not got what they asked for.
+        if status == 0 && !recorded.iter().any(Result::is_ok) {
+            status = 1;
+        }
+        sentences.extend(recorded.into_iter().map(|recorded| recorded.unwrap_or_else(|error| error)));
+    }
+    Ok((status, sentences))
+}
+
+/// What became of a recording. It is whole as soon as its lock is free: whoever writes it is another process, which has
+/// it all once the program has ended.
+fn recorded(file: &Path) -> Result<String, String> {
+    let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let open = File::open(file).map_err(|error| told(&error))?;
+    open.lock_shared().map_err(|error| told(&error))?;
+    let bytes = open.metadata().map_err(|error| told(&error))?.len();
+    let capture = Capture::open(file).map_err(|error| told(&error))?;
+    let (frames, records) = (capture.frames(), capture.records());
+    let kib = bytes.div_ceil(1024);
+    let recorded = format!("recorded {frames} frames, {records} records, {kib} KiB: {}", file.display());
+    match capture.torn() {
+        None => Ok(recorded),
+        Some(torn) => Err(format!("{recorded}, which has no end: {torn}")),
+    }
 }
 
 /// What to tell of a program, from what the library noted.
@@ -133,8 +164,14 @@ fn variables(run: &Run) -> Result<Vec<(OsString, OsString)>, String> {
     if run.stats {
         variables.push(("RUNAHEAD_STATS".into(), "1".into()));
     }
+    if let Some(file) = &run.record {
+        variables.push(("RUNAHEAD_RECORD".into(), file.into()));
+    }
     let all = std::env::vars_os().filter(|(name, _)| variables.iter().all(|(ours, _)| ours != name));
-    settings::from_variables(all.chain(variables.clone())).map_err(|error| error.to_string())?;
+    let config = settings::from_variables(all.chain(variables.clone())).map_err(|error| error.to_string())?;
+    if run.record.is_some() && config.topology == Topology::Direct {
+        return Err(OpenError::RecordDirect.to_string());
+    }
     Ok(variables)
 }
 
@@ -228,18 +265,52 @@ fn set_mask(mask: &libc::sigset_t) -> io::Result<()> {
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Reads the arguments behind `record`: those of `run`, and where to.
+///
+/// # Errors
+/// The sentence for the user.
+pub fn parse_record(arguments: impl Iterator<Item = OsString>) -> Result<Option<Run>, String> {
+    let Some((mut run, file)) = options("record", arguments)? else { return Ok(None) };
+    let file = file.map_or_else(|| default_file(&run.program), PathBuf::from);
+    let whole = std::path::absolute(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    if whole.exists() {
+        return Err(format!("{} is there already; remove it, or name another file with -o", file.display()));
+    }
+    run.record = Some(whole);
+    Ok(Some(run))
+}
+
+/// What a recording is called where nobody says.
+fn default_file(program: &OsStr) -> PathBuf {
+    let mut name = Path::new(program).file_name().unwrap_or(OsStr::new("recording")).to_owned();
+    name.push(".rah");
+    name.into()
+}
+
 /// Reads the arguments behind `run`.
 ///
 /// # Errors
 /// The sentence for the user.
-pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Run>, String> {
-    let (mut topology, mut backend, mut stats) = (None, None, false);
+pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Run>, String> {
+    match options("run", arguments)? {
+        Some((_, Some(_))) => Err("run records nothing; `runahead record -o FILE` does".to_owned()),
+        Some((run, None)) => Ok(Some(run)),
+        None => Ok(None),
+    }
+}
+
+/// What to start, and the file that was named.
+fn options(
+    verb: &str,
+    mut arguments: impl Iterator<Item = OsString>,
+) -> Result<Option<(Run, Option<OsString>)>, String> {
+    let (mut topology, mut backend, mut stats, mut file) = (None, None, false, None);
     let program = loop {
         let Some(argument) = arguments.next() else {
-            return Err("run needs a program; `runahead help run` says what it takes".to_owned());
+            return Err(format!("{verb} needs a program; `runahead help {verb}` says what it takes"));
         };
         let mut value = |what: &str| {
-            arguments.next().ok_or_else(|| format!("{what} needs a name; `runahead help run` lists them"))
+            arguments.next().ok_or_else(|| format!("{what} needs a name; `runahead help {verb}` lists them"))
         };
         match argument.to_str() {
             Some("--topology") => {
@@ -253,19 +324,21 @@ pub fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Run
                 backend = Some(*found.ok_or_else(|| format!("there is no backend {name:?}"))?);
             }
             Some("--stats") => stats = true,
+            Some("-o" | "--output") => file = Some(value("-o")?),
             Some("--help" | "-h") => return Ok(None),
             Some("--") => {
-                break arguments.next().ok_or("run needs a program behind --")?;
+                break arguments.next().ok_or_else(|| format!("{verb} needs a program behind --"))?;
             }
             _ if argument.as_bytes().starts_with(b"-") => {
                 return Err(format!(
-                    "run does not take {argument:?}; `runahead help run` says what it takes"
+                    "{verb} does not take {argument:?}; `runahead help {verb}` says what it takes"
                 ));
             }
             _ => break argument,
         }
     };
-    Ok(Some(Run { topology, backend, stats, program, arguments: arguments.collect() }))
+    let run = Run { topology, backend, stats, record: None, program, arguments: arguments.collect() };
+    Ok(Some((run, file)))
 }
 
 #[cfg(test)]
@@ -297,10 +370,26 @@ mod tests {
             (&["--topology", "unix", "x"], "no topology \"unix\""),
             (&["--backend", "vulkan", "x"], "no backend \"vulkan\""),
             (&["--stat", "x"], "does not take \"--stat\""),
+            (&["-o", "x.rah", "x"], "run records nothing"),
         ] {
             let error = parsed(arguments).unwrap_err();
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn a_recording_is_called_as_asked_or_as_its_program() {
+        let parsed = |arguments: &[&str]| parse_record(arguments.iter().map(OsString::from));
+        let name = |arguments: &[&str]| parsed(arguments).unwrap().unwrap().record.unwrap();
+        assert_eq!(name(&["-o", "/x/y.rah", "--", "prog", "-o", "z"]), Path::new("/x/y.rah"));
+        let own = name(&["/usr/bin/prog"]);
+        assert!(own.is_absolute() && own.ends_with("prog.rah"), "{own:?}");
+        assert_eq!(parsed(&["--help"]), Ok(None));
+        let there = std::env::current_exe().unwrap();
+        let error = parsed(&["-o", there.to_str().unwrap(), "prog"]).unwrap_err();
+        assert!(error.contains("is there already"), "{error}");
+        assert!(parsed(&["-o"]).unwrap_err().contains("-o needs a name"));
+        assert!(parsed(&["-o", "x"]).unwrap_err().contains("record needs a program"));
     }
 
     #[test]
