@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`format`] | how a `.rah` file lies |
 //! | [`part`] | records with their bulk bytes and requests: what a chunk holds |
-//! | [`layout`] | where the blobs of a record lie, from the catalogue |
+//! | [`layout`], [`handles`] | where the blobs and handles of a record lie, from the catalogue |
+//! | `past`, `renumber` | what of earlier frames matters to a later one, and slots for what is kept |
 //! | [`writer`], [`reader`] | the file, out and in |
 //! | [`replay`] | a capture, played into a session |
 //! | [`trim`] | a range of frames as a capture of its own |
@@ -31,10 +32,13 @@
 use std::{fmt, io};
 
 pub mod format;
+pub mod handles;
 pub mod layout;
 pub mod note;
 pub mod part;
+mod past;
 pub mod reader;
+mod renumber;
 pub mod replay;
 pub mod scribe;
 pub mod tap;

@@ -6,15 +6,21 @@ use proptest::prelude::*;
 use runahead_core::{NativeConfig, backend::Backend, null::Null};
 use runahead_linux::{
     capture::{
-        Capture, CaptureError, Origin, Part, Writer, layout,
+        Capture, CaptureError, Origin, Part, Writer, handles, layout,
         part::{Builder, Request},
+        trim,
     },
-    control::message::{SurfaceOp, SurfaceState, Terms},
+    control::message::{ContextAttributes, SurfaceOp, SurfaceState, Terms},
 };
 use runahead_wire::{
-    Bulk, Row, Stage,
-    payload::{HandleOnly, Present, SubData},
+    Bulk, Handle, Row, Stage,
+    handle::Kind,
+    payload::{
+        BindContext, DrawInfo, FramebufferState, HandleOnly, Present, ResourceDesc, SubData, VertexBuffer,
+        VertexBuffers,
+    },
     pipe::{Op, rows},
+    values::{FramebufferTarget, ResourceTarget, StorageKind},
     zerocopy::IntoBytes,
 };
 
@@ -251,6 +257,147 @@ fn each_link_that_lies_has_a_name() {
     refused(&with(0, u64::MAX - 7), "Link.place");
     // The header of the record.
     refused(&with(0, 0), "Record.size");
+}
+
+/// A stream with a window: in each frame a buffer is made, drawn with and ended.
+struct Frames<'a> {
+    writer: Writer<&'a mut Vec<u8>>,
+    part: Builder,
+    generation: u32,
+}
+
+const WINDOW: u64 = 7;
+
+impl<'a> Frames<'a> {
+    fn new(file: &'a mut Vec<u8>, surface: SurfaceOp) -> Self {
+        let origin = Origin { terms: Terms::default(), caps: caps(), configs: configs() };
+        let mut part = Builder::default();
+        part.reset(1, 0);
+        part.request(Request::CreateContext {
+            context: 1,
+            share: 0,
+            attributes: ContextAttributes::gles(2, 0),
+        });
+        let state = SurfaceState { width: 8, height: 8, format: 0, samples: 0 };
+        part.request(Request::Surface { surface: WINDOW, op: surface, state });
+        let bind = BindContext { context: 1, draw_surface: WINDOW, read_surface: WINDOW };
+        part.record(&encoded(&rows::BindContext { payload: &bind }), |_, _| None).unwrap();
+        let surface = FramebufferState {
+            is_default: 1,
+            target: FramebufferTarget::Both.raw() as u8,
+            draw_buffers: [-1; 8],
+            ..FramebufferState::default()
+        };
+        part.record(&encoded(&rows::SetFramebufferState { payload: &surface }), |_, _| None).unwrap();
+        Self { writer: Writer::new(file, &origin).unwrap(), part, generation: 0 }
+    }
+
+    fn record<'r>(&mut self, row: &impl Row<'r>) {
+        self.part.record(&encoded(row), |_, _| None).unwrap();
+    }
+
+    fn make(&mut self, target: ResourceTarget, resource: Handle, view_of: Handle) {
+        let kind = if target == ResourceTarget::Buffer { StorageKind::Buffer } else { StorageKind::Mipmap };
+        let (target, storage_kind) = (target.raw() as u8, kind.raw() as u8);
+        let desc = ResourceDesc { resource, target, storage_kind, view_of, ..ResourceDesc::default() };
+        self.record(&rows::ResourceCreate { payload: &desc });
+    }
+
+    fn end(&mut self, kind: Kind, handle: Handle) {
+        self.record(&rows::ObjectDeath {
+            payload: &HandleOnly { handle, kind: kind.raw(), ..HandleOnly::default() },
+        });
+    }
+
+    fn draw(&mut self) {
+        let info = DrawInfo { mode: 4, instance_count: 1, ..DrawInfo::default() };
+        self.record(&rows::DrawVbo { payload: &info, ranges: &[], indirect: &[] });
+    }
+
+    /// A frame with a buffer of its own, in the slot that the last one had.
+    fn frame(&mut self) {
+        self.generation += 1;
+        let buffer = Handle::new(1, self.generation);
+        self.make(ResourceTarget::Buffer, buffer, Handle::NULL);
+        let bound = [VertexBuffer { resource: buffer, ..VertexBuffer::default() }];
+        let window = VertexBuffers { count: 1, ..VertexBuffers::default() };
+        self.record(&rows::SetVertexBuffers { payload: &window, buffers: &bound });
+        self.draw();
+        self.end(Kind::Buffer, buffer);
+        self.record(&rows::Present {
+            payload: &Present { frame_serial: self.generation.into(), ..Present::default() },
+            damage: &[],
+        });
+        self.part.ends_frame = true;
+        self.writer.part(&self.part).unwrap();
+        let (first, frame) = (self.part.first + u64::from(self.part.records()), self.part.frame + 1);
+        self.part.reset(first, frame);
+    }
+}
+
+/// Names of the records of a capture, with the handle that each is about.
+fn listed(file: &[u8]) -> Vec<(Op, Option<(Kind, Handle)>)> {
+    let mut capture = Capture::new(Cursor::new(file)).unwrap();
+    let (mut part, mut all) = (Part::default(), Vec::new());
+    for number in 0..capture.parts() {
+        capture.read(number, &mut part).unwrap();
+        for record in part.records() {
+            let record = record.unwrap();
+            let op = Op::from_raw(layout::header(record).unwrap().op).unwrap();
+            all.push((op, handles::subject(record)));
+        }
+    }
+    all
+}
+
+fn trimmed(file: &[u8], first: u64, last: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    trim::trim(&mut Capture::new(Cursor::new(file)).unwrap(), first, last, &mut out).unwrap();
+    out
+}
+
+/// What had ended is not in it, what something kept depends on is, and slots begin anew.
+#[test]
+fn a_trimmed_capture_is_dense() {
+    let mut file = Vec::new();
+    let window = SurfaceOp::CreateWindow { config: 1, display: ":0".into(), window: 1 };
+    let mut frames = Frames::new(&mut file, window);
+    let (lasting, root, view) = (Handle::new(2, 1), Handle::new(1, 1), Handle::new(2, 1));
+    for number in 0..10 {
+        match number {
+            2 => frames.make(ResourceTarget::Texture2D, root, Handle::NULL),
+            3 => frames.make(ResourceTarget::Texture2D, view, root),
+            4 => frames.end(Kind::Texture, root),
+            5 => frames.make(ResourceTarget::Buffer, lasting, Handle::NULL),
+            _ => {}
+        }
+        frames.frame();
+    }
+    frames.writer.finish().unwrap();
+    assert_eq!(listed(&file).iter().filter(|(op, _)| *op == Op::ResourceCreate).count(), 13);
+    let part = listed(&trimmed(&file, 8, 8));
+    let made: Vec<_> =
+        part.iter().filter(|(op, _)| *op == Op::ResourceCreate).map(|(_, object)| *object).collect();
+    let texture = |slot| Some((Kind::Texture, Handle::new(slot, 1)));
+    let buffer = |slot| Some((Kind::Buffer, Handle::new(slot, 1)));
+    assert_eq!(made, [texture(1), texture(2), buffer(1), buffer(2)]);
+    let count = |wanted: Op| part.iter().filter(|(op, _)| *op == wanted).count();
+    assert_eq!((count(Op::DrawVbo), count(Op::Present), count(Op::ObjectDeath)), (1, 1, 2));
+    // Where nothing is before them, the frames are as they were, but for the numbers.
+    let ops = |file: &[u8]| listed(file).into_iter().map(|(op, _)| op).collect::<Vec<_>>();
+    assert_eq!(ops(&trimmed(&file, 0, 9)), ops(&file));
+}
+
+/// What was drawn to a surface that keeps it is kept, and so is what it was drawn with.
+#[test]
+fn a_trimmed_capture_keeps_what_may_be_seen() {
+    let mut file = Vec::new();
+    let mut frames = Frames::new(&mut file, SurfaceOp::CreatePbuffer { config: 1, width: 8, height: 8 });
+    (0..10).for_each(|_| frames.frame());
+    frames.writer.finish().unwrap();
+    let part = listed(&trimmed(&file, 8, 8));
+    let count = |wanted: Op| part.iter().filter(|(op, _)| *op == wanted).count();
+    assert_eq!((count(Op::DrawVbo), count(Op::Present), count(Op::ResourceCreate)), (9, 1, 9));
 }
 
 fn small() -> Vec<u8> {

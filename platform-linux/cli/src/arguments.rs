@@ -176,6 +176,7 @@ fn frames(text: &str) -> Result<RangeInclusive<u64>, String> {
 fn replay(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
     let (mut file, mut backend, mut topology) = (None, None, None);
     let (mut range, mut wanted, mut json, mut trim, mut rounds) = (None, None, false, None, None);
+    let (mut loops, mut verify) = (None, false);
     while let Some(argument) = arguments.next() {
         let mut value =
             |what: &str| arguments.next().ok_or_else(|| format!("{argument} needs {what} behind it"));
@@ -199,6 +200,16 @@ fn replay(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
             }
             "--frames" => {
                 range = Some(frames(&value("frames")?)?);
+                None
+            }
+            "--verify" => {
+                verify = true;
+                None
+            }
+            "--loop" => {
+                let text = value("a number")?;
+                let number = text.parse::<u32>().ok().filter(|times| (1..=1_000_000).contains(times));
+                loops = Some(number.ok_or_else(|| format!("--loop takes 1 to 1000000, not {text:?}"))?);
                 None
             }
             "--rounds" => {
@@ -249,7 +260,16 @@ fn replay(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {
         }
         _ => {}
     }
-    Ok(Task::Replay(Replay { file, backend, topology, frames: range, wanted, json }))
+    if wanted != Wanted::Played && loops.is_some() {
+        return Err(
+            "--loop plays frames again and again: leave --list, --dump, --bench and --images away".to_owned()
+        );
+    }
+    if loops.is_some() && range.is_none() {
+        return Err("--loop needs --frames A..B: those that are played again and again".to_owned());
+    }
+    let loops = loops.unwrap_or(1);
+    Ok(Task::Replay(Replay { file, backend, topology, frames: range, wanted, loops, verify, json }))
 }
 
 fn diff(mut arguments: impl Iterator<Item = String>) -> Result<Task, String> {

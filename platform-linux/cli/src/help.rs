@@ -113,7 +113,11 @@ usage: runahead replay FILE [OPTION]
 
 Plays what `runahead record` recorded into a session, and says how long that took.
 
-  --frames A..B    from frame A up to B, B left out; or one frame. Without: all, and what follows the last whole frame
+  --frames A..B    from frame A up to B, B left out; or one frame. Without: all, and what follows the last whole frame.
+                   Of the frames before A, only what A needs is played
+  --loop N         plays the frames N times; they must make and end no objects
+  --verify         compares, before each draw, clear and read, the state that the program meant (it was recorded with
+                   RUNAHEAD_VERIFY=1) with the one that the server holds
   --topology T     direct, inproc or spawn; without, as RUNAHEAD_TOPOLOGY says
   --backend B      gles, null, or trace=FILE: every call of the backend is written to that file, a line each;
                    without, what the file was recorded on
@@ -124,7 +128,8 @@ and at most one of:
   --bench          milliseconds of each frame: percentiles are measured values (nearest rank), the first frame apart
     --rounds N     runs of it, each with a session of its own; 5 without
   --images FOLDER  a PNG for each frame, read back at its present
-  --trim FILE      writes the frames (--frames) to a capture of their own; what came before is in its first frame
+  --trim FILE      writes the frames (--frames) to a capture of their own. What they need of the frames before is in its
+                   first one; objects that were gone by then are not, and the others have new numbers
 
   --json           data as one JSON object a line
 

@@ -10,13 +10,14 @@ use std::{
 
 use runahead_core::{
     Silence,
+    compare::Check,
     null::Null,
     trace::{Call, Listener, Trace},
 };
 use runahead_linux::{
     capture::{Capture, Player, replay::Nobody, trim},
     native::gles::{self, Driver, WindowSystem},
-    session::{Client, Config, Native, Topology},
+    session::{Client, Config, Native, Sink, Topology},
 };
 use runahead_wire::{caps::CapsView, values::BackendKind};
 
@@ -38,6 +39,10 @@ pub struct Replay {
     pub frames: Option<RangeInclusive<u64>>,
     /// What of them.
     pub wanted: Wanted,
+    /// How often the frames are played.
+    pub loops: u32,
+    /// Whether the states that the recorded client sent along are compared, which must then be there.
+    pub verify: bool,
     /// As JSON.
     pub json: bool,
 }
@@ -139,6 +144,11 @@ pub fn run(replay: &Replay, mut config: Config, out: &mut impl Write) -> Result<
         note("this backend draws nothing: the images are blank, and show only which frames have one");
     }
     config.record = None;
+    if replay.verify {
+        config.diagnostics.check = Check::On;
+        // What the session's end says of it is said here.
+        config.diagnostics.sink = Sink::new(|_, _| {});
+    }
     config.topology = match (&replay.wanted, replay.topology) {
         // Whose state is printed holds it in this process.
         (Wanted::Dump(_), Some(topology)) if topology != Topology::Direct => {
@@ -210,22 +220,34 @@ fn on<B: Native + Send + Sync + 'static>(
         Wanted::Images(folder) => Some(image::Images::new(folder, replay.frames.clone())?),
         _ => None,
     };
-    let until = match (&replay.wanted, &replay.frames) {
+    let last = match (&replay.wanted, &replay.frames) {
         (Wanted::Dump(frame), _) => Some(*frame),
         (_, Some(frames)) => Some(*frames.end()),
         _ => frames.checked_sub(1),
     };
-    if let Some(last) = until {
+    let first = match (&replay.wanted, &replay.frames) {
+        (Wanted::Dump(frame), _) => *frame,
+        (_, Some(frames)) => *frames.start(),
+        _ => 0,
+    };
+    let mut played = 0;
+    if let Some(last) = last {
         // Before anything is played.
         player.capture().parts_of(last).map_err(|error| told(&error))?;
-    }
-    for frame in 0..until.map_or(0, |frame| frame + 1) {
-        match &mut images {
-            Some(images) => player.frame(&mut client, frame, images),
-            None => player.frame(&mut client, frame, &mut Nobody),
+        for round in 0..replay.loops {
+            if round != 0 {
+                player.rewind(first).map_err(|error| told(&error))?;
+            }
+            for frame in first..=last {
+                match &mut images {
+                    Some(images) => player.seek(&mut client, frame, images),
+                    None => player.seek(&mut client, frame, &mut Nobody),
+                }
+                .map_err(|error| told(&error))?;
+                played += 1;
+                progress.at(frame);
+            }
         }
-        .map_err(|error| told(&error))?;
-        progress.at(frame);
     }
     if replay.frames.is_none() && !matches!(replay.wanted, Wanted::Dump(_)) {
         player.rest(&mut client, &mut Nobody).map_err(|error| told(&error))?;
@@ -236,14 +258,24 @@ fn on<B: Native + Send + Sync + 'static>(
         dump::dump(&client, frame, replay.json, out)
             .map_err(|error| format!("the output could not be written: {error}"))?;
     }
-    if let Some(backend) = client.close().map_err(|error| told(&error))? {
+    let (closed, statistics) = client.close_counting();
+    if let Some(backend) = closed.map_err(|error| told(&error))? {
         done(backend);
+    }
+    if config.diagnostics.check != Check::Off {
+        let (compared, verbs) = statistics.map_or((0, 0), |counts| counts.verbs());
+        if compared == 0 {
+            return Err(told(&format_args!(
+                "compared none of {verbs} verbs: only a program that was recorded with RUNAHEAD_VERIFY=1 says what it means"
+            )));
+        }
+        note(&format!("compared {compared} of {verbs} verbs: no difference"));
     }
     if let Some(images) = images {
         images.finish(replay.json, out)?;
     } else if replay.wanted == Wanted::Played {
         let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
-        let (played, backend) = (until.map_or(0, |frame| frame + 1), backend.name());
+        let backend = backend.name();
         let written = if replay.json {
             let object = serde_json::json!({
                 "frames": played, "milliseconds": milliseconds, "backend": backend, "topology": topology.name(),

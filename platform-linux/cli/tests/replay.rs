@@ -205,6 +205,19 @@ fn a_trimmed_range_stands_alone() {
 }
 
 #[test]
+fn frames_are_played_again_and_again() {
+    let (file, calls) = (recording(3), Scratch::new("calls"));
+    let trace = format!("trace={}", calls.text());
+    let arguments = ["--backend", &trace, "--topology", "direct", "--frames", "2..5"];
+    let arguments = [&["replay", file.text(), "--loop", "50"][..], &arguments].concat();
+    let text = said(&runahead(&arguments, &[]), 0).unwrap();
+    assert!(text.starts_with("150 frames in "), "{text}");
+    let draws =
+        fs::read_to_string(&calls.0).unwrap().lines().filter(|line| line.starts_with("draw ")).count();
+    assert_eq!(draws, 3 * (2 + 150), "two frames before, and three fifty times");
+}
+
+#[test]
 fn images_are_read_back_at_the_presents_of_the_frames() {
     let (file, images) = (recording(3), Scratch::new("images"));
     for topology in ["direct", "inproc"] {
@@ -285,6 +298,12 @@ fn each_says_no() {
     refused(&["replay", name, "--bench", "--rounds", "0"], 2, "--rounds takes 1 to 1000");
     refused(&["replay", name, "--frames", "10"], 1, "there is no frame 10: the capture has frames 0 to 9");
     refused(&["replay", name, "--dump", "99"], 1, "there is no frame 99");
+    refused(&["replay", name, "--loop", "2"], 2, "--loop needs --frames");
+    refused(&["replay", name, "--frames", "1", "--loop", "0"], 2, "--loop takes 1 to");
+    refused(&["replay", name, "--list", "--frames", "1", "--loop", "2"], 2, "--loop plays frames");
+    let begin = ["replay", name, "--frames", "0..2", "--loop", "2"];
+    refused(&begin, 1, "the frames cannot be repeated: record ");
+    refused(&["replay", name, "--verify"], 1, "compared none of ");
     refused(&["replay", "/nowhere.rah"], 1, "No such file");
     refused(&["replay", "/proc/self/exe", "--list"], 1, "this is no capture");
     let images = Scratch::new("images");

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use runahead_wire::{
     BlobRef, ReplySpace,
-    payload::Shape,
+    payload::{Present, Shape},
     pipe::{self, ROWS},
     record::{FLAG_REPLY, HEADER_SIZE, Header},
 };
@@ -87,6 +87,14 @@ pub fn replace_blobs_at(
         }
     }
     Some(())
+}
+
+/// Puts another number of a frame into a present.
+pub fn replace_serial(record: &mut [u8], serial: u64) {
+    let at = HEADER_SIZE + std::mem::offset_of!(Present, frame_serial);
+    if let Some(place) = record.get_mut(at..at + size_of::<u64>()) {
+        place.copy_from_slice(&serial.to_le_bytes());
+    }
 }
 
 /// Puts another reply space into a record that carries one.

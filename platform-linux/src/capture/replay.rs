@@ -6,10 +6,11 @@
 //! window's size without one.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     fmt,
     io::{Read, Seek},
     mem,
+    ops::Range,
 };
 
 use runahead_core::{Fault, NativeConfig, RecordError, Session, link::Patience, reply_space};
@@ -22,7 +23,12 @@ use runahead_wire::{
     record::FLAG_REPLY,
 };
 
-use super::{Capture, CaptureError, Part, layout, part::Request};
+use super::{
+    Capture, CaptureError, Part, handles, layout,
+    part::Request,
+    past::{self, Past},
+    renumber::Groups,
+};
 use crate::{
     control::message::{ContextAttributes, SurfaceOp, Terms},
     session::{Client, Native, RequestError},
@@ -49,6 +55,11 @@ pub enum ReplayError {
         /// Why.
         error: RequestError,
     },
+    /// Frames cannot be repeated: a record makes an object or ends one, or there is a request behind it.
+    Changes {
+        /// Its ordinal.
+        ordinal: u64,
+    },
     /// Frames are played forwards.
     Backwards {
         /// The frame asked for.
@@ -65,6 +76,10 @@ impl fmt::Display for ReplayError {
             Self::Session { ordinal, error, reason: None } => write!(f, "record {ordinal}: {error}"),
             Self::Session { ordinal, reason: Some(reason), .. } => write!(f, "record {ordinal}: {reason}"),
             Self::Request { after, error } => write!(f, "behind record {after}: {error}"),
+            Self::Changes { ordinal } => write!(
+                f,
+                "the frames cannot be repeated: record {ordinal} makes or ends an object, which is there or gone by then"
+            ),
             Self::Backwards { frame, next } => {
                 write!(f, "frame {frame} was played already, and frame {next} is next")
             }
@@ -92,6 +107,9 @@ pub struct Target {
     /// Pixels along y.
     pub height: u32,
 }
+
+/// Frames that are looked at for one that begins anew.
+const LOOK_BACK: usize = 64;
 
 /// What a caller wants to see of a replay. Nothing, by default.
 pub trait Watcher<S: ?Sized> {
@@ -132,6 +150,13 @@ pub struct Player<R> {
     target: Target,
     /// A record that is changed before it is played.
     copy: Vec<u64>,
+    /// Presents that were played, which count anew: some may have been left out, or come again.
+    presents: u64,
+    past: Past,
+    /// Whether only that is played which matters later.
+    skips: bool,
+    /// Parts that can be played again and again.
+    repeatable: Option<Range<usize>>,
 }
 
 impl<R: Read + Seek> Player<R> {
@@ -147,6 +172,10 @@ impl<R: Read + Seek> Player<R> {
             surfaces: HashMap::new(),
             target: Target::default(),
             copy: Vec::new(),
+            presents: 0,
+            past: Past::default(),
+            skips: false,
+            repeatable: None,
         }
     }
 
@@ -222,6 +251,104 @@ impl<R: Read + Seek> Player<R> {
         Ok(())
     }
 
+    /// Plays up to the end of a frame, and of the frames before it what matters to this one: what they drew to windows
+    /// is left out, from the last one on that begins with a clear. A watcher sees what is played whole.
+    ///
+    /// # Errors
+    /// As [`Player::frame`].
+    pub fn seek<B, E, W>(
+        &mut self,
+        client: &mut Client<B, E>,
+        frame: u64,
+        watch: &mut W,
+    ) -> Result<(), ReplayError>
+    where
+        B: Native + 'static,
+        E: Events<Error = Fault> + fmt::Debug + 'static,
+        W: Watcher<dyn Session>,
+    {
+        // Of a wrong frame nothing is played.
+        self.capture.parts_of(frame)?;
+        let whole = self.whole_from(frame)?;
+        while self.next_frame < whole {
+            self.read_ahead(self.next_frame)?;
+            let parts = || self.ahead.iter().flat_map(Part::records).flatten();
+            let copies = past::any_copies(parts());
+            self.past.begin(copies);
+            self.skips = true;
+            let played = self.frame(client, self.next_frame, &mut Nobody);
+            self.skips = false;
+            played?;
+        }
+        self.frame(client, frame, watch)
+    }
+
+    /// The frame from which on all is to be played so that `frame` is as it was.
+    fn whole_from(&mut self, frame: u64) -> Result<u64, CaptureError> {
+        let mut part = Part::default();
+        for earlier in (self.next_frame..=frame).rev().take(LOOK_BACK) {
+            for number in self.capture.parts_of(earlier)? {
+                self.capture.read(number, &mut part)?;
+                match past::begins_anew(part.records().flatten()) {
+                    Some(true) => return Ok(earlier),
+                    Some(false) => break,
+                    None => {}
+                }
+            }
+        }
+        Ok(self.next_frame)
+    }
+
+    /// Goes back, so that frames are played again: those from `first` to the next one that would be played. The objects
+    /// that there are must be the same at both ends.
+    ///
+    /// # Errors
+    /// [`ReplayError::Changes`], [`ReplayError::Capture`].
+    pub fn rewind(&mut self, first: u64) -> Result<(), ReplayError> {
+        let begin = self.capture.parts_of(first)?.start;
+        let range = begin..self.next_part;
+        if self.repeatable.as_ref() != Some(&range) {
+            self.can_repeat(&range)?;
+            self.repeatable = Some(range);
+        }
+        self.ahead.clear();
+        (self.next_part, self.next_frame) = (begin, first);
+        Ok(())
+    }
+
+    /// Checks that parts make no object that was not there before them, and end none.
+    fn can_repeat(&mut self, range: &Range<usize>) -> Result<(), ReplayError> {
+        let (mut groups, mut alive, mut part) = (Groups::default(), HashSet::new(), Part::default());
+        for number in 0..range.end {
+            self.capture.read(number, &mut part)?;
+            let repeats = number >= range.start;
+            if let Some(placed) = part.requests().first().filter(|_| repeats) {
+                return Err(ReplayError::Changes { ordinal: placed.after });
+            }
+            part.requests().iter().for_each(|placed| groups.request(&placed.request));
+            for (ordinal, record) in (part.head().first..).zip(part.records()) {
+                let record = record?;
+                groups.record(record);
+                let op = layout::header(record).map_or(0, |head| head.op);
+                let (makes, ends) = (handles::makes(op), handles::ends(op));
+                let subject = handles::subject(record).filter(|_| makes || ends);
+                let Some(object) = subject.and_then(|(kind, handle)| groups.object(kind, handle)) else {
+                    continue;
+                };
+                // One that is there can be made again, as something else.
+                if repeats && (ends || !alive.contains(&object)) {
+                    return Err(ReplayError::Changes { ordinal });
+                }
+                if makes {
+                    alive.insert(object);
+                } else {
+                    alive.remove(&object);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Plays everything that was not played yet, also what follows the last whole frame, and waits for all answers.
     ///
     /// # Errors
@@ -289,6 +416,9 @@ impl<R: Read + Seek> Player<R> {
                 self.request(client, placed.after, &placed.request)?;
             }
             let record = record?;
+            if !self.past.matters(record) && self.skips {
+                continue;
+            }
             watch.record(ordinal, record, part);
             let op = layout::header(record).map_or(0, |head| head.op);
             if layout::ends_frame(op)
@@ -322,7 +452,12 @@ impl<R: Read + Seek> Player<R> {
     ) -> Result<(), DispatchError<RecordError>> {
         let frame = Frame::parse(record)?;
         let Some(space) = frame.reply() else {
-            return pipe::dispatch(record, part, pipe).map(drop);
+            if !layout::header(record).is_some_and(|head| layout::ends_frame(head.op)) {
+                return pipe::dispatch(record, part, pipe).map(drop);
+            }
+            self.presents += 1;
+            let serial = self.presents;
+            return self.changed(record, part, pipe, |bytes| layout::replace_serial(bytes, serial));
         };
         debug_assert!(layout::header(record).is_some_and(|head| head.flags == FLAG_REPLY));
         while let Some(true) = self.answered(pipe, None).map_err(DispatchError::Pipe)? {}
@@ -335,16 +470,26 @@ impl<R: Read + Seek> Player<R> {
                 Err(error) => return Err(DispatchError::Pipe(error)),
             }
         };
-        let mut copy = mem::take(&mut self.copy);
-        copy.clear();
-        copy.resize(record.len().div_ceil(8), 0);
-        let bytes = runahead_wire::zerocopy::IntoBytes::as_mut_bytes(copy.as_mut_slice());
-        bytes.copy_from_slice(record);
-        layout::replace_reply(bytes, reply_space(&pending));
-        let played = pipe::dispatch(bytes, part, pipe).map(drop);
-        self.copy = copy;
+        let played =
+            self.changed(record, part, pipe, |bytes| layout::replace_reply(bytes, reply_space(&pending)));
         self.asked.push_back(pending);
         played
+    }
+
+    /// Plays a copy of a record that is changed before.
+    fn changed<S: Session>(
+        &mut self,
+        record: &[u8],
+        part: &Part,
+        pipe: &mut S,
+        change: impl FnOnce(&mut [u8]),
+    ) -> Result<(), DispatchError<RecordError>> {
+        self.copy.clear();
+        self.copy.resize(record.len().div_ceil(8), 0);
+        let bytes = runahead_wire::zerocopy::IntoBytes::as_mut_bytes(self.copy.as_mut_slice());
+        bytes.copy_from_slice(record);
+        change(bytes);
+        pipe::dispatch(bytes, part, pipe).map(drop)
     }
 
     /// Gives the space of the oldest answer back, if it has come; with patience, waits for it. Says whether there was
@@ -407,6 +552,7 @@ impl<R: Read + Seek> Player<R> {
         B: Native + 'static,
         E: Events<Error = Fault> + fmt::Debug + 'static,
     {
+        self.past.request(request);
         let done = match request {
             Request::CreateContext { context, share, attributes } => {
                 let config = self.config(attributes.config, client.configs());

@@ -275,6 +275,8 @@ pub struct Client<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
     topology: Topology,
     pub(super) reason: Option<String>,
     pub(super) diagnostics: Diagnostics,
+    /// What was counted at the end.
+    counted: Option<Statistics>,
     /// Gets the backend of a server thread back.
     ended: Arc<OnceLock<B>>,
 }
@@ -402,6 +404,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             topology: Topology::Direct,
             reason: None,
             diagnostics: config.diagnostics.clone(),
+            counted: None,
             ended: Arc::default(),
         })
     }
@@ -480,6 +483,7 @@ impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 
             topology: config.topology,
             reason: None,
             diagnostics: config.diagnostics.clone(),
+            counted: None,
             ended,
         })
     }
@@ -496,14 +500,21 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
     ///
     /// # Errors
     /// Why the session had ended before, or that the server did not finish in time and was ended.
-    pub fn close(mut self) -> Result<Option<B>, String> {
+    pub fn close(self) -> Result<Option<B>, String> {
+        self.close_counting().0
+    }
+
+    /// As [`Client::close`], with what both sides have counted at the very end. There is nothing of it where the session was
+    /// the parent's of this process.
+    pub fn close_counting(mut self) -> (Result<Option<B>, String>, Option<Statistics>) {
         self.end();
+        let counts = self.counted.take();
         if let Some(reason) = self.reason.take() {
-            return Err(reason);
+            return (Err(reason), counts);
         }
         let ended = std::mem::take(&mut self.ended);
         // A server thread sets it before it lets go of its half.
-        Ok(Arc::into_inner(ended).and_then(OnceLock::into_inner))
+        (Ok(Arc::into_inner(ended).and_then(OnceLock::into_inner)), counts)
     }
 
     /// What to draw through. Caps that changed since the last call are taken first.
@@ -814,10 +825,9 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
     }
 
     /// Gives the counters to whom they are for, at the end.
-    fn deliver(&self, server: Result<Counters, LiveError>) {
+    fn deliver(&mut self, server: Result<Counters, LiveError>) {
         let counts = Statistics { topology: self.topology, client: self.counters(), server };
-        // The caller's own where it applies itself.
-        let Counters { verbs, verbs_compared, .. } = server.unwrap_or(counts.client);
+        let (verbs_compared, verbs) = counts.verbs();
         let (sink, compared) =
             (&self.diagnostics.sink, format!("compared {verbs_compared} of {verbs} verbs"));
         match (self.diagnostics.check, verbs_compared, &self.reason) {
@@ -831,6 +841,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
         if let Err(error) = counts.deliver(&self.diagnostics.counting) {
             self.diagnostics.say(LogLevel::Error, &format!("the statistics are not written: {error}"));
         }
+        self.counted = Some(counts);
     }
 }
 

@@ -46,6 +46,13 @@ fn bucket(at: usize) -> String {
 }
 
 impl Statistics {
+    /// Verbs that were compared, and all: the server's, or the caller's own where it applies itself.
+    #[must_use]
+    pub fn verbs(&self) -> (u64, u64) {
+        let Counters { verbs, verbs_compared, .. } = *self.server.as_ref().unwrap_or(&self.client);
+        (verbs_compared, verbs)
+    }
+
     /// A table, of the rows that are not 0 on both sides.
     #[must_use]
     pub fn table(&self) -> String {

@@ -84,7 +84,7 @@ fn round<B: Native + Send + Sync + 'static>(
     let frames = replay.frames.clone().unwrap_or(0..=all - 1);
     let mut client = open(config, &player, backend.kind(), make)?;
     if let Some(before) = frames.start().checked_sub(1) {
-        player.frame(&mut client, before, &mut Nobody).map_err(|error| told(&error))?;
+        player.seek(&mut client, before, &mut Nobody).map_err(|error| told(&error))?;
     }
     player.read_ahead(*frames.end()).map_err(|error| told(&error))?;
     let before = cpu(&client);
