@@ -4,6 +4,7 @@
 //! alone: edges keep clear of the centres of pixels, and colours are whole steps of eight bits.
 
 mod image;
+mod known;
 mod list;
 mod stage;
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use runahead_core::{
     RecordError, Session,
+    compare::{Check, Snapshot},
     link::Patience,
     reply_space,
     slots::{Band, SlotSpace},
@@ -16,18 +17,20 @@ use runahead_wire::{
     Bulk, Handle,
     format::Format,
     handle::Kind,
+    limits::MESSAGE_BYTES,
     payload::{
-        BindContext, BoundView, Clear, DrawInfo, DrawRange, FramebufferState, HandleOnly, ProgramDesc,
-        ReadbackInfo, ResourceDesc, SamplerParameters, SubData, SubRegion, Surface, TexelBox, TextureParams,
-        VertexAttrib, VertexBindingPoint, VertexBuffer,
+        BindContext, BoundView, Clear, DebugMark, DrawInfo, DrawRange, FramebufferState, HandleOnly,
+        ProgramDesc, ReadbackInfo, ResourceDesc, SamplerParameters, SubData, SubRegion, Surface, TexelBox,
+        TextureParams, VertexAttrib, VertexBindingPoint, VertexBuffer,
     },
     values::{
-        AttribType, BufferMask, BufferUsage, ClearKind, Filter, FramebufferTarget, MipFilter, PixelFormat,
-        PixelType, ResourceTarget, SpirvStatus, StageMask, StorageKind, SurfaceKind, Topology, Wrap,
+        AttribType, BufferMask, BufferUsage, ClearKind, DebugMarkOp, Filter, FramebufferTarget, MipFilter,
+        PixelFormat, PixelType, ResourceTarget, SpirvStatus, StageMask, StorageKind, SurfaceKind, Topology,
+        Wrap,
     },
 };
 
-use super::{Image, SIDE};
+use super::{Image, SIDE, known::Known};
 
 /// A linked program, as it crosses.
 #[derive(Clone, Debug, Default)]
@@ -110,6 +113,9 @@ pub struct Stage<'a, P: Session> {
     samplers: SamplerCache<16>,
     /// Numbers of lifetimes and versions.
     number: u64,
+    known: Known,
+    /// How the server is asked to compare the state with its own, before each verb.
+    check: Check,
 }
 
 impl<P: Session> fmt::Debug for Stage<'_, P> {
@@ -137,6 +143,8 @@ impl<'a, P: Session> Stage<'a, P> {
             slots: SlotSpace::default(),
             samplers: SamplerCache::default(),
             number: 0,
+            known: Known::default(),
+            check: Check::Off,
         };
         let render = stage.tracker.render_state();
         render.viewports[0].width = SIDE as f32;
@@ -146,6 +154,55 @@ impl<'a, P: Session> Stage<'a, P> {
         stage.units(1)?;
         stage.target(Handle::NULL);
         Ok(stage)
+    }
+
+    /// Has the server compare, before each verb, the state that the scene means with the one that it was told. The control
+    /// [`Check::Corrupt`] means something else once.
+    pub const fn compare(&mut self, check: Check) {
+        self.check = check;
+    }
+
+    /// Sends the state of the verb that comes next.
+    fn declare(&mut self, verb: Verb) -> Result<(), StageError> {
+        if self.check == Check::Off {
+            return Ok(());
+        }
+        let mut state = self.tracker.wanted().clone();
+        // Where they stand, which the tracker writes when it sends them.
+        for (view, unit) in state.sampler_views.covered_mut().iter_mut().zip(0..) {
+            view.unit = unit;
+        }
+        for (buffer, point) in state.vertex_buffers.covered_mut().iter_mut().zip(0..) {
+            buffer.binding_index = point;
+        }
+        let known = &mut self.known;
+        known.layout = state.vertex_elements;
+        known.framebuffer.fbo = state.draw_framebuffer;
+        known.framebuffer.is_default = u8::from(state.draw_framebuffer == Handle::DEFAULT_FRAMEBUFFER);
+        if known.framebuffer.is_default != 0 {
+            state.default_framebuffer = known.framebuffer;
+        }
+        if self.check == Check::Corrupt {
+            self.check = Check::On;
+            state.values.active_texture_unit ^= 1;
+        }
+        let needed = match Snapshot::take(&mut [], &state, known, verb) {
+            Ok(_) => return Ok(()),
+            Err(small) => small.needed,
+        };
+        let mut bytes = vec![0; needed];
+        let taken = Snapshot::take(&mut bytes, &state, known, verb);
+        let whole = taken.map_err(|_| StageError::Scene("a state of two sizes"))?.as_bytes();
+        for piece in whole.chunks(MESSAGE_BYTES as usize) {
+            let mark = DebugMark {
+                op: DebugMarkOp::State.raw(),
+                id: whole.len() as u32,
+                text_size: piece.len() as u32,
+                ..DebugMark::default()
+            };
+            self.pipe.debug_mark(&mark, piece)?;
+        }
+        Ok(())
     }
 
     /// The tracker, for what has no line of its own here.
@@ -184,16 +241,15 @@ impl<'a, P: Session> Stage<'a, P> {
     /// # Errors
     /// [`StageError`].
     pub fn buffer(&mut self, bytes: &[u8]) -> Result<Handle, StageError> {
-        let buffer = self.create(
-            Band::Buffer,
-            ResourceDesc {
-                target: ResourceTarget::Buffer.raw() as u8,
-                storage_kind: StorageKind::Buffer.raw() as u8,
-                buf_size: bytes.len() as u64,
-                usage: BufferUsage::StaticDraw.raw(),
-                ..ResourceDesc::default()
-            },
-        )?;
+        let desc = ResourceDesc {
+            target: ResourceTarget::Buffer.raw() as u8,
+            storage_kind: StorageKind::Buffer.raw() as u8,
+            buf_size: bytes.len() as u64,
+            usage: BufferUsage::StaticDraw.raw(),
+            ..ResourceDesc::default()
+        };
+        let buffer = self.create(Band::Buffer, desc)?;
+        self.known.buffers.push((buffer, ResourceDesc { resource: buffer, ..desc }));
         let piece = self.pipe.max_piece();
         upload::buffer(self.pipe, buffer, 0, bytes, piece)?;
         Ok(buffer)
@@ -230,7 +286,7 @@ impl<'a, P: Session> Stage<'a, P> {
             ..SamplerParameters::default()
         };
         let sampler = self.samplers.acquire(&parameters, self.pipe, &mut self.slots)?;
-        self.pipe.set_texture_params(&TextureParams {
+        let params = TextureParams {
             resource: texture,
             builtin_sampler: sampler,
             max_level: 1000,
@@ -238,7 +294,10 @@ impl<'a, P: Session> Stage<'a, P> {
             min_lod: -1000.0,
             max_lod: 1000.0,
             ..TextureParams::default()
-        })?;
+        };
+        self.pipe.set_texture_params(&params)?;
+        self.known.samplers.push((sampler, parameters));
+        self.known.textures.push((texture, ResourceDesc { resource: texture, ..desc }, params));
         if let Some(texels) = texels {
             let data = SubData {
                 resource: texture,
@@ -284,17 +343,17 @@ impl<'a, P: Session> Stage<'a, P> {
         let linked = self.shaders.link(vertex, fragment, attributes).map_err(StageError::Program)?;
         let lifetime = self.next();
         let (pipe, slots) = (&mut *self.pipe, &mut self.slots);
+        let mut desc = ProgramDesc {
+            stage_mask: StageMask::VERTEX.with(StageMask::FRAGMENT).raw(),
+            global_ubo_size: linked.image_size,
+            reserved_num_samples_offset: u32::MAX,
+            spirv_status: SpirvStatus::Ready.raw() as u8,
+            link_status: 1,
+            ..ProgramDesc::default()
+        };
         let program = slots
             .mint_with(Band::Shader, lifetime, |cso| {
-                let desc = ProgramDesc {
-                    cso,
-                    stage_mask: StageMask::VERTEX.with(StageMask::FRAGMENT).raw(),
-                    global_ubo_size: linked.image_size,
-                    reserved_num_samples_offset: u32::MAX,
-                    spirv_status: SpirvStatus::Ready.raw() as u8,
-                    link_status: 1,
-                    ..ProgramDesc::default()
-                };
+                desc.cso = cso;
                 let words = linked
                     .modules
                     .each_ref()
@@ -311,6 +370,11 @@ impl<'a, P: Session> Stage<'a, P> {
             }
             image.emit(self.pipe, program)?;
         }
+        let mut image = vec![0; linked.image_size as usize];
+        if let Some(set) = image.get_mut(..constants.len()) {
+            set.copy_from_slice(constants);
+        }
+        self.known.programs.push((program, desc, image));
         self.tracker.set_programs(program, program, Handle::NULL);
         Ok(program)
     }
@@ -336,6 +400,7 @@ impl<'a, P: Session> Stage<'a, P> {
         let number = self.next();
         let point = VertexBindingPoint { stride: stride as i32, ..VertexBindingPoint::default() };
         let set = self.tracker.set_vertex_elements(number, number, &layout, &[point]);
+        (self.known.attributes, self.known.points) = (layout, vec![point]);
         let bound = VertexBuffer { resource: buffer, stride, ..VertexBuffer::default() };
         if set && self.tracker.vertex_buffers().set(0, &[bound]) {
             Ok(())
@@ -368,6 +433,7 @@ impl<'a, P: Session> Stage<'a, P> {
         };
         let number = self.next();
         if texture.is_null() {
+            self.known.framebuffer = state;
             self.tracker.set_framebuffer(FramebufferTarget::Both, 0, number, &state);
             return;
         }
@@ -380,6 +446,7 @@ impl<'a, P: Session> Stage<'a, P> {
         };
         state.color[0] = surface;
         state.read_surface = surface;
+        self.known.framebuffer = state;
         self.tracker.set_framebuffer(FramebufferTarget::Both, number, number, &state);
     }
 
@@ -390,6 +457,7 @@ impl<'a, P: Session> Stage<'a, P> {
     pub fn clear(&mut self, color: [f32; 4]) -> Result<(), StageError> {
         self.tracker.render_state().clear_color = color;
         self.tracker.sync(Verb::Clear, self.pipe, &mut self.slots)?;
+        self.declare(Verb::Clear)?;
         Ok(self.pipe.clear(&Clear {
             kind: ClearKind::Whole.raw(),
             buffer_mask: BufferMask::COLOR.raw(),
@@ -403,6 +471,7 @@ impl<'a, P: Session> Stage<'a, P> {
     /// [`StageError`].
     pub fn draw(&mut self, mode: Topology, start: u32, count: u32) -> Result<(), StageError> {
         self.tracker.sync(Verb::Draw, self.pipe, &mut self.slots)?;
+        self.declare(Verb::Draw)?;
         let info = DrawInfo { mode: mode.raw(), instance_count: 1, num_draws: 1, ..DrawInfo::default() };
         Ok(self.pipe.draw_vbo(&info, &[DrawRange { start, count, index_bias: 0 }], &[])?)
     }
@@ -416,6 +485,7 @@ impl<'a, P: Session> Stage<'a, P> {
         index.resource = indices;
         index.index_size = 2;
         self.tracker.sync(Verb::Draw, self.pipe, &mut self.slots)?;
+        self.declare(Verb::Draw)?;
         let info = DrawInfo {
             mode: mode.raw(),
             index_size: 2,
@@ -433,6 +503,7 @@ impl<'a, P: Session> Stage<'a, P> {
     /// [`StageError`].
     pub fn read(&mut self) -> Result<Image, StageError> {
         self.tracker.sync(Verb::ReadPixels, self.pipe, &mut self.slots)?;
+        self.declare(Verb::ReadPixels)?;
         let size = SIDE * SIDE * 4;
         let pending = self.pipe.ask(size)?;
         let info = ReadbackInfo {

@@ -9,8 +9,8 @@ mod windows;
 
 use std::{collections::BTreeSet, process::Command};
 
-use run::{Arm, Draw, draw, open};
-use runahead_core::{Session, slots::Band};
+use run::{Arm, Draw, draw, draw_checking, open};
+use runahead_core::{Session, compare::Check, slots::Band};
 use runahead_linux::{
     native::gles::{Driver, WindowSystem},
     session::Topology,
@@ -101,6 +101,35 @@ fn topologies_agree_to_the_byte() {
             let [(one, first), (other, second)] = pair else { unreachable!("windows of two") };
             assert_eq!(first.difference(second), None, "{}: {one} and {other}", scene.name());
         }
+    }
+}
+
+/// The state that a scene means is the one that its server was told, at every verb.
+#[test]
+fn both_sides_agree_on_their_state_at_every_verb_of_every_scene() {
+    for (name, topology) in TOPOLOGIES {
+        let arm = Arm { topology: *topology, driver: Driver::System };
+        for scene in Scene::ALL {
+            let (drawn, (compared, verbs), reason) = draw_checking(arm, scene, Check::On);
+            let context = format!("{} on {name}: {reason:?}", scene.name());
+            assert_eq!(drawn.expect(&context).difference(&scene.image()), None, "{context}");
+            assert!(compared == verbs && compared >= 2, "{compared} of {verbs}: {context}");
+            let (_, (none, _), _) = draw_checking(arm, scene, Check::Off);
+            assert_eq!(none, 0, "negative control: {context}");
+        }
+    }
+}
+
+/// A state that is another one is named: field, verb, both values, record.
+#[test]
+fn a_scene_that_means_something_else_is_named() {
+    for (name, topology) in TOPOLOGIES {
+        let arm = Arm { topology: *topology, driver: Driver::System };
+        let (drawn, _, reason) = draw_checking(arm, &Scene::Triangle, Check::Corrupt);
+        assert!(drawn.is_err(), "{name}");
+        let reason = reason.expect("a reason");
+        let named = reason.contains("the states differ: values.active_texture_unit@Clear (record ");
+        assert!(named && reason.contains(": client 1, server 0"), "{name}: {reason}");
     }
 }
 

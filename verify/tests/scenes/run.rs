@@ -6,11 +6,11 @@ use std::{
 };
 
 use runahead_backend_gles::Gles;
-use runahead_core::{Fault, Session};
+use runahead_core::{Fault, Session, compare::Check};
 use runahead_linux::{
     control::message::{ContextAttributes, SurfaceOp},
     native::gles::{self, Driver, WindowSystem},
-    session::{Client, Config, Topology},
+    session::{Client, Config, Diagnostics, Sink, Topology},
 };
 use runahead_verify::{
     built,
@@ -100,8 +100,13 @@ fn server() -> &'static Path {
 }
 
 /// A session, and what its server complains about. What it really is must be what the arm says.
-#[expect(clippy::print_stdout, reason = "each run says where it draws")]
 pub fn open(arm: Arm, window_system: &WindowSystem) -> (Client<Gles, Told>, Told) {
+    open_checking(arm, window_system, Check::Off)
+}
+
+/// The same, with the client's state compared before each verb.
+#[expect(clippy::print_stdout, reason = "each run says where it draws")]
+fn open_checking(arm: Arm, window_system: &WindowSystem, check: Check) -> (Client<Gles, Told>, Told) {
     let told = Told::default();
     let config = Config {
         topology: arm.topology,
@@ -109,6 +114,7 @@ pub fn open(arm: Arm, window_system: &WindowSystem) -> (Client<Gles, Told>, Told
         arguments: ["--backend", "gles", "--window-system", &window_system.to_string()]
             .map(Into::into)
             .into(),
+        diagnostics: Diagnostics { check, sink: Sink::new(|_, _| {}), ..Diagnostics::default() },
         ..Config::default()
     };
     let (driver, system) = (arm.driver, window_system.clone());
@@ -140,8 +146,14 @@ impl Draw for Scene {
     }
 }
 
-fn on<P: Session>(pipe: &mut P, compiler: &Compiler, what: &impl Draw) -> Result<Image, StageError> {
+fn on<P: Session>(
+    pipe: &mut P,
+    compiler: &Compiler,
+    what: &impl Draw,
+    check: Check,
+) -> Result<Image, StageError> {
     let mut stage = Stage::new(pipe, compiler, 1, 1)?;
+    stage.compare(check);
     what.draw(&mut stage)?;
     stage.read()
 }
@@ -154,7 +166,17 @@ pub fn check(arm: Arm, scene: Scene) {
 
 /// What is left on the surface.
 pub fn draw(arm: Arm, what: &impl Draw) -> Result<Image, StageError> {
-    let (mut client, told) = open(arm, &WindowSystem::Surfaceless);
+    draw_checking(arm, what, Check::Off).0
+}
+
+/// The same, with the state compared before each verb: also how many were, of how many, and why the session ended
+/// before its time.
+pub fn draw_checking(
+    arm: Arm,
+    what: &impl Draw,
+    check: Check,
+) -> (Result<Image, StageError>, (u64, u64), Option<String>) {
+    let (mut client, told) = open_checking(arm, &WindowSystem::Surfaceless, check);
     client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
     let suits = |config: &&runahead_core::NativeConfig| {
         config.pbuffer
@@ -166,14 +188,19 @@ pub fn draw(arm: Arm, what: &impl Draw) -> Result<Image, StageError> {
     let state = client.surface(1, op).expect("a surface");
     assert_eq!((state.width, state.height, state.samples), (SIDE, SIDE, 0));
     let compiler = Compiler::new(&client.caps());
-    let drawn = on(client.pipe(), &compiler, what);
-    match client.close() {
+    let drawn = on(client.pipe(), &compiler, what, check);
+    let (ended, counted) = client.close_counting();
+    let verbs = counted.expect("counts").verbs();
+    let reason = match ended {
         // The session ended by what the scene did wrong, which its own error tells.
-        Err(_) if drawn.is_err() => {}
-        ended => _ = ended.expect("an orderly end"),
-    }
+        Err(reason) if drawn.is_err() => Some(reason),
+        ended => {
+            ended.expect("an orderly end");
+            None
+        }
+    };
     if drawn.is_ok() {
         assert_eq!(told.complaints(), Vec::<String>::new(), "the server refused something");
     }
-    drawn
+    (drawn, verbs, reason)
 }
