@@ -10,6 +10,7 @@
 pub mod apps;
 mod built;
 pub mod fuzz;
+pub mod recordings;
 pub mod scenes;
 pub mod sessions;
 pub mod steady;

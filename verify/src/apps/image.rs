@@ -1,6 +1,10 @@
 //! Images of a screen.
 
-use std::{fs::File, io::BufWriter, path::Path};
+use std::{
+    fs::File,
+    io::{BufReader, BufWriter},
+    path::Path,
+};
 
 /// Pixels, row by row from the top, 8 bits of red, green and blue each.
 #[derive(Clone, PartialEq, Eq)]
@@ -79,6 +83,25 @@ impl Image {
         seen.sort_unstable();
         seen.dedup();
         seen.len()
+    }
+
+    /// Reads a PNG file of 8 bits a component; what it has of alpha is left out.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is another kind of image.
+    pub fn load(file: &Path) -> Result<Self, String> {
+        let name = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        let from = BufReader::new(File::open(file).map_err(|error| name(&error))?);
+        let mut reader = png::Decoder::new(from).read_info().map_err(|error| name(&error))?;
+        let size = match reader.output_color_type() {
+            (png::ColorType::Rgb, png::BitDepth::Eight) => 3,
+            (png::ColorType::Rgba, png::BitDepth::Eight) => 4,
+            other => return Err(name(&format_args!("an image of {other:?}"))),
+        };
+        let mut bytes = vec![0; reader.output_buffer_size().ok_or_else(|| name(&"it is too large"))?];
+        let info = reader.next_frame(&mut bytes).map_err(|error| name(&error))?;
+        let rgb = bytes.chunks_exact(size).flat_map(|pixel| pixel.iter().copied().take(3)).collect();
+        Ok(Self { width: info.width as usize, height: info.height as usize, rgb })
     }
 
     /// Writes a PNG file.

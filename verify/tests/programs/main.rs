@@ -4,6 +4,8 @@
 //! Needs what `./x demo` needs. What is missing fails the tests: a picture that was not compared is not a picture that
 //! is right.
 
+mod recorded;
+
 use std::{
     fs,
     path::{Path, PathBuf},
