@@ -1,13 +1,13 @@
-//! Comparing two runs: captures call by call, folders of images picture by picture.
+//! Comparing two runs: captures or listings call by call, folders of images picture by picture.
 
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::{BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
 };
 
-use runahead_linux::capture::{Capture, Part};
+use runahead_linux::capture::{Capture, Part, format::MAGIC};
 use runahead_wire::{Bulk, Stage, pipe::Record};
 use serde_json::json;
 
@@ -41,12 +41,21 @@ pub fn run(diff: &Diff, out: &mut impl Write) -> Result<bool, String> {
         (false, false) if diff.html.is_some() => {
             Err("a page shows pictures: give two folders of images (`runahead replay --images`)".to_owned())
         }
+        (false, false) if !is_capture(a)? && !is_capture(b)? => lines(diff, out),
         (false, false) => calls(diff, out),
         _ => {
             Err("one is a folder and the other is not: give two captures, or two folders of images"
                 .to_owned())
         }
     }
+}
+
+/// Whether a file begins as a capture does.
+fn is_capture(file: &Path) -> Result<bool, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", file.display());
+    let mut begin = Vec::new();
+    File::open(file).map_err(told)?.take(MAGIC.len() as u64).read_to_end(&mut begin).map_err(told)?;
+    Ok(begin == MAGIC)
 }
 
 fn output(error: &dyn std::fmt::Display) -> String {
@@ -126,26 +135,56 @@ fn said(record: &[u8], part: &Part) -> Result<String, runahead_wire::Refusal> {
     Record::decode(bytes).map(|decoded| list::text(&decoded) + &bulks)
 }
 
+/// A call: where it is, and what it says.
+type Call = (String, String);
+
+/// Listings of a backend's calls, line by line.
+fn lines(diff: &Diff, out: &mut impl Write) -> Result<bool, String> {
+    let open = |file: &Path| {
+        let told = |error: std::io::Error| format!("{}: {error}", file.display());
+        let mut lines = (1_u64..).zip(BufReader::new(File::open(file).map_err(told)?).lines());
+        let name = file.display().to_string();
+        Ok::<_, String>(move || match lines.next() {
+            Some((number, Ok(line))) => Ok(Some((format!("line {number}"), line))),
+            Some((_, Err(error))) => Err(format!("{name}: {error}")),
+            None => Ok(None),
+        })
+    };
+    let [a, b] = &diff.sides;
+    pairs(diff, out, open(a)?, open(b)?)
+}
+
+/// The records of captures, in turn.
 fn calls(diff: &Diff, out: &mut impl Write) -> Result<bool, String> {
     let [a, b] = &diff.sides;
     let (mut a, mut b) = (Calls::open(a)?, Calls::open(b)?);
+    let call = |(frame, record, text)| (format!("frame {frame} record {record}"), text);
+    pairs(diff, out, || Ok(a.next()?.map(call)), || Ok(b.next()?.map(call)))
+}
+
+/// Compares calls in turn, as far as there are any on one side.
+fn pairs(
+    diff: &Diff,
+    out: &mut impl Write,
+    mut a: impl FnMut() -> Result<Option<Call>, String>,
+    mut b: impl FnMut() -> Result<Option<Call>, String>,
+) -> Result<bool, String> {
     let (mut compared, mut differ) = (0_u64, 0_u64);
     loop {
-        let (one, other) = (a.next()?, b.next()?);
+        let (one, other) = (a()?, b()?);
         if one.is_none() && other.is_none() {
             break;
         }
         compared += 1;
-        let text = |call: &Option<(u64, u64, String)>| call.as_ref().map(|(_, _, text)| text.clone());
-        if text(&one) == text(&other) {
+        if one.as_ref().map(|(_, text)| text) == other.as_ref().map(|(_, text)| text) {
             continue;
         }
         differ += 1;
         if differ as usize > SHOWN {
             continue;
         }
-        let side = |call: &Option<(u64, u64, String)>| match call {
-            Some((frame, record, text)) => format!("frame {frame} record {record} {text}"),
+        let side = |call: &Option<Call>| match call {
+            Some((place, text)) => format!("{place} {text}"),
             None => "(ended)".to_owned(),
         };
         let line = if diff.json {
@@ -156,7 +195,7 @@ fn calls(diff: &Diff, out: &mut impl Write) -> Result<bool, String> {
         writeln!(out, "{line}").map_err(|error| output(&error))?;
     }
     if compared == 0 {
-        return Err("neither capture holds a call: nothing was compared".to_owned());
+        return Err("neither holds a call: nothing was compared".to_owned());
     }
     summary(diff, out, "calls", compared, differ)
 }

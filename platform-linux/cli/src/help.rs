@@ -140,8 +140,9 @@ Exit status: 0 when it was done, 1 when not (standard error says why), 2 for wro
 pub const DIFF: &str = "\
 usage: runahead diff A B [--html FILE] [--json]
 
-Compares two runs: two recorded files call by call, with the bulk bytes of each; or two folders of images, as
-`runahead replay --images` writes them, byte by byte and by structural similarity.
+Compares two runs (two programs, backends, topologies, builds): two recorded files call by call, with the bulk bytes of
+each; two listings of a backend's calls (`runahead replay --backend trace=FILE`) line by line; or two folders of images
+(`runahead replay --images FOLDER`) byte by byte and by structural similarity.
 
   --html FILE   writes a page that shows the images side by side, those that differ first
   --json        one JSON object a line; the last has the numbers compared and different

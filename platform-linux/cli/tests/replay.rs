@@ -248,6 +248,21 @@ fn two_recordings_are_compared_call_by_call() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("\n+ frame 6 ") && text.ends_with(", 1 differ\n"), "{text}");
+    // What a backend was called for, in turn.
+    let listing = |file: &Scratch, topology: &str| {
+        let calls = Scratch::new("calls");
+        let trace = format!("trace={}", calls.text());
+        let arguments = ["replay", file.text(), "--backend", &trace, "--topology", topology];
+        said(&runahead(&arguments, &[("RUNAHEAD_SERVER", server().to_str().unwrap())]), 0).unwrap();
+        calls
+    };
+    let (direct, spawned, changed) = (listing(&a, "direct"), listing(&a, "spawn"), listing(&other, "direct"));
+    let text = said(&runahead(&["diff", direct.text(), spawned.text()], &[]), 0).unwrap();
+    assert!(text.ends_with(" calls compared, 0 differ\n"), "{text}");
+    let output = runahead(&["diff", direct.text(), changed.text()], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("- line ") && text.ends_with(", 1 differ\n"), "{text}");
 }
 
 /// A picture of one colour.

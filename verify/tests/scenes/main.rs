@@ -88,6 +88,36 @@ fn every_topology_runs_every_scene() {
     }
 }
 
+/// Names of the tests that there were, of which none may go: `main --list` prints those that there are.
+const BASELINE: &str = include_str!("baseline.txt");
+
+/// What is wrong with the tests that there are.
+fn judge(tests: &BTreeSet<&str>, baseline: &BTreeSet<&str>) -> Result<(), String> {
+    if let Some(gone) = baseline.difference(tests).next() {
+        return Err(format!("{gone} is gone"));
+    }
+    match tests.difference(baseline).next() {
+        Some(new) => Err(format!("{new} is new: it goes into baseline.txt")),
+        None => Ok(()),
+    }
+}
+
+#[test]
+fn no_test_is_gone() {
+    let program = std::env::current_exe().expect("this program");
+    let listed = Command::new(program).args(["--list", "--format", "terse"]).output().expect("it starts");
+    let listed = String::from_utf8(listed.stdout).expect("names");
+    let tests: BTreeSet<&str> = listed.lines().filter_map(|line| line.strip_suffix(": test")).collect();
+    let baseline: BTreeSet<&str> = BASELINE.lines().collect();
+    judge(&tests, &baseline).unwrap();
+    let mut less = tests.clone();
+    assert!(less.remove("spawn::triangle"));
+    assert_eq!(judge(&less, &baseline), Err("spawn::triangle is gone".to_owned()), "negative control");
+    let mut more = tests;
+    more.insert("spawn::square");
+    judge(&more, &baseline).expect_err("negative control");
+}
+
 /// The same bytes from every topology, also where the scene's own image would allow others.
 #[test]
 fn topologies_agree_to_the_byte() {

@@ -196,7 +196,8 @@ fn busy(report: &mut Report, rounds: usize) -> Result<(), String> {
 /// thread's own time, and KiB of its recording.
 fn recorded_frame(record: Option<PathBuf>) -> Result<[f64; 3], String> {
     const FRAMES: u64 = 60;
-    const WARM: u64 = 10;
+    // Once round the stages, whose pages are fresh before.
+    const WARM: u64 = 60;
     let thinks = Busy::new(3_000 * 1_471);
     let mut client = open(&Config { record, ..config(Topology::Spawn) }, 0)?;
     let mut scene = Scene::new(client.pipe());
