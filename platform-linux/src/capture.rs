@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`format`] | how a `.rah` file lies |
+//! | [`mod@format`] | how a `.rah` file lies |
 //! | [`part`] | records with their bulk bytes and requests: what a chunk holds |
 //! | [`layout`], [`handles`] | where the blobs and handles of a record lie, from the catalogue |
 //! | `past`, `renumber` | what of earlier frames matters to a later one, and slots for what is kept |

@@ -1,6 +1,6 @@
 //! A range of frames as a capture of its own.
 //!
-//! What came before the range becomes part of its first frame, as far as the range can see it ([`past`](super::past)).
+//! What came before the range becomes part of its first frame, as far as the range can see it (module `past`).
 //! An object that had ended before the range began, and that nothing kept depends on, is left out with all that was
 //! done to it; the others are numbered anew, so that slots are dense again.
 //!
