@@ -41,6 +41,7 @@ mod pixels;
 mod program;
 mod read;
 mod render;
+mod resident;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Arrays in the application's memory, copied for the draw that reads them.
 //!
 //! Source: OpenGL ES 2.0.25 section 2.8. A draw carries no address: what it reads goes into a stream of the front's
-//! first. Arrays that lie within each other's steps are one copy; where little of a long span is read, only what is
+//! first, or where it stays as it is, once into a buffer of its own. Arrays that lie within each other's steps are one copy; where little of a long span is read, only what is
 //! read is copied, in the order of the draw.
 
 use runahead_core::Shared;
@@ -234,13 +234,27 @@ impl State {
                 .ok_or(Error::OutOfMemory)?;
             *place = Some((group, members, skipped, size, gap));
         }
+        let mut found = [Handle::NULL; ATTRIBUTES];
+        for (found, copy) in found.iter_mut().zip(groups.iter().flatten()) {
+            let (group, _, skipped, size, gap) = copy;
+            let bytes = group.pointer.source().span(*skipped, *size).ok_or(Error::OutOfMemory)?;
+            if let Some(buffer) = self.resident.find(turn, *gap, bytes, &mut self.dead)? {
+                *found = buffer;
+                all -= Stream::taken(gap + size);
+            }
+        }
         self.vertex_stream.make_room(turn, all)?;
-        for (group, members, skipped, size, gap) in groups.into_iter().flatten() {
-            let bytes = group.pointer.source().span(skipped, size).ok_or(Error::OutOfMemory)?;
-            let at = self.vertex_stream.write(turn, gap, bytes)?;
+        for (found, (group, members, skipped, size, gap)) in found.iter().zip(groups.into_iter().flatten()) {
+            let (buffer, at) = if found.is_null() {
+                let bytes = group.pointer.source().span(skipped, size).ok_or(Error::OutOfMemory)?;
+                let at = self.vertex_stream.write(turn, gap, bytes)?;
+                (self.vertex_stream.handle(), at)
+            } else {
+                (*found, 0)
+            };
             for member in arrays.iter().flatten().filter(|member| members[member.index]) {
                 let offset = at + (member.pointer.number() - group.pointer.number()) as u64;
-                self.point_to_stream(member, offset, member.step);
+                self.point_to(buffer, member, offset, member.step);
             }
         }
         Ok(start(lead))
@@ -261,12 +275,11 @@ impl State {
         };
         let written = copied.and_then(|()| self.vertex_stream.write(turn, 0, &scratch));
         self.scratch = scratch;
-        self.point_to_stream(array, written?, array.bytes);
+        self.point_to(self.vertex_stream.handle(), array, written?, array.bytes);
         Ok(())
     }
 
-    fn point_to_stream(&mut self, array: &Array, offset: u64, stride: u32) {
-        let resource = self.vertex_stream.handle();
+    fn point_to(&mut self, resource: Handle, array: &Array, offset: u64, stride: u32) {
         if let Some(buffer) = self.tracker.vertex_buffers().covered_mut().get_mut(array.index) {
             (buffer.resource, buffer.offset, buffer.stride) = (resource, offset, stride);
         }

@@ -58,7 +58,7 @@ pub(crate) fn desc(resource: Handle, size: u64, usage: BufferUsage) -> ResourceD
 }
 
 /// Gives a buffer a new data store, whose contents are undefined.
-fn define<P: Pipe, S: Storage>(
+pub(super) fn define<P: Pipe, S: Storage>(
     turn: &mut Turn<'_, P, S>,
     handle: &mut Handle,
     size: u64,

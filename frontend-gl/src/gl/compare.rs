@@ -25,6 +25,7 @@ use super::{
     context::{Objects, Seen, Stale, State, TurnOf},
     error::{Error, Outcome},
     program::Code,
+    resident::Resident,
 };
 
 /// Verbs until a control breaks something: what comes first is set up by then.
@@ -61,6 +62,7 @@ struct Known<'a> {
     objects: &'a Objects,
     /// Buffers of the context's own: their handles and sizes.
     streams: [&'a Stream; 2],
+    resident: &'a Resident,
     layout: (Handle, &'a [VertexAttrib], &'a [VertexBindingPoint]),
     framebuffer: (Handle, FramebufferState),
 }
@@ -73,6 +75,9 @@ impl Contents for Known<'_> {
         let mut streams = self.streams.iter().flat_map(|stream| stream.buffers());
         if let Some((handle, size)) = streams.find(|(handle, _)| *handle == buffer) {
             return Some(desc(handle, size, BufferUsage::StreamDraw));
+        }
+        if let Some((handle, size)) = self.resident.buffers().find(|(handle, _)| *handle == buffer) {
+            return Some(desc(handle, size, BufferUsage::StaticDraw));
         }
         self.objects.buffers.iter().find(|one| one.handle == buffer)?.described()
     }
@@ -160,7 +165,8 @@ impl State {
 
         // What this draw copied from the application's memory lies where the copy went, which nothing else tells.
         for (buffer, was) in state.vertex_buffers.covered_mut().iter_mut().zip(streamed.covered()) {
-            let copied = self.vertex_stream.buffers().any(|(stream, _)| stream == was.resource);
+            let own = self.vertex_stream.buffers().chain(self.resident.buffers());
+            let copied = own.map(|(buffer, _)| buffer).any(|buffer| buffer == was.resource);
             if buffer.resource.is_null() && copied {
                 *buffer = *was;
             }
@@ -187,6 +193,7 @@ impl State {
         let known = Known {
             objects,
             streams: [&self.vertex_stream, &self.index_stream],
+            resident: &self.resident,
             layout: (
                 state.vertex_elements,
                 attributes.get(..count).unwrap_or_default(),

@@ -30,6 +30,7 @@ use super::{
     limits::{Limits, UNITS},
     mail::Mail,
     program::Code,
+    resident::Resident,
     table::{Id, Table},
     texture::{Target, Texture},
     vertex::VertexArray,
@@ -200,6 +201,7 @@ pub(crate) struct State {
     pub(crate) vertex_array: Option<Id>,
     pub(crate) vertex_stream: Stream,
     pub(crate) index_stream: Stream,
+    pub(crate) resident: Resident,
     pub(crate) framebuffers: Table<Framebuffer>,
     pub(crate) framebuffer: Option<Id>,
     pub(crate) renderbuffer: Option<Id>,
@@ -314,6 +316,7 @@ impl<P: Shared> Context<P> {
             vertex_arrays,
             vertex_stream: Stream::default(),
             index_stream: Stream::default(),
+            resident: Resident::default(),
             framebuffers: Table::default(),
             framebuffer: None,
             renderbuffer: None,
@@ -589,8 +592,8 @@ impl State {
         for framebuffer in self.framebuffers.drain() {
             self.framebuffer_ended(objects, &framebuffer);
         }
-        let Self { vertex_stream, index_stream, dead, .. } = self;
-        let buffers = vertex_stream.buffers().chain(index_stream.buffers());
+        let Self { vertex_stream, index_stream, resident, dead, .. } = self;
+        let buffers = vertex_stream.buffers().chain(index_stream.buffers()).chain(resident.buffers());
         dead.extend(buffers.map(|(buffer, _)| Dead::Buffer(buffer)));
     }
 }

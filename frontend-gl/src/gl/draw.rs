@@ -235,7 +235,10 @@ impl<P: Shared> Own<P> {
             }
             let (handle, offset) = match indices {
                 Indices::Buffer { handle, offset } => (handle, offset),
-                Indices::Client(bytes) => {
+                Indices::Client(bytes) => 'copied: {
+                    if let Some(buffer) = state.resident.find(turn, 0, bytes, &mut state.dead)? {
+                        break 'copied (buffer, 0);
+                    }
                     state.index_stream.make_room(turn, bytes.len() as u64)?;
                     let at = state.index_stream.write(turn, 0, bytes)?;
                     (state.index_stream.handle(), at)

@@ -657,13 +657,15 @@ fn copies_of_one_draw_lie_in_one_store_and_stores_are_used_again() {
         let program =
             program_of(c"attribute vec4 pos; attribute vec4 more; void main() { gl_Position = pos + more; }");
         glUseProgram::<Mine>(program);
-        let arrays = [(); 2].map(|()| vec![0_u8; size]);
+        let mut arrays = [(); 2].map(|()| vec![0_u8; size]);
         for (name, array) in [c"pos", c"more"].into_iter().zip(&arrays) {
             let at = glGetAttribLocation::<Mine>(program, name.as_ptr()) as u32;
             glEnableVertexAttribArray::<Mine>(at);
             glVertexAttribPointer::<Mine>(at, 4, enums::FLOAT, 0, 0, array.as_ptr().cast());
         }
-        for _ in 0..50 {
+        for draw in 0..50 {
+            // Each time something else, so that it is copied.
+            arrays.iter_mut().for_each(|array| array[7] = draw);
             glDrawArrays::<Mine>(enums::TRIANGLES, 0, (size / 16 / 3 * 3) as i32);
         }
         assert_eq!(error(), enums::NO_ERROR);
@@ -677,6 +679,48 @@ fn copies_of_one_draw_lie_in_one_store_and_stores_are_used_again() {
         let defined = calls.iter().filter(|call| **call == Method::DefineStorage).count();
         assert!(defined <= 4, "{size}: {defined} stores");
     }
+}
+
+/// What a draw reads of the application's memory crosses again when it is another, and not for ever when it is the same.
+#[test]
+fn memory_that_stays_as_it_is_crosses_once() {
+    let log = begin();
+    let program =
+        program_of(c"attribute vec4 pos; attribute vec4 more; void main() { gl_Position = pos + more; }");
+    glUseProgram::<Mine>(program);
+    let mut arrays = [(); 2].map(|()| vec![0_u8; 48_000]);
+    let indices: Vec<u16> = (0..3000).collect();
+    for (name, array) in [c"pos", c"more"].into_iter().zip(&arrays) {
+        let at = glGetAttribLocation::<Mine>(program, name.as_ptr()) as u32;
+        glEnableVertexAttribArray::<Mine>(at);
+        glVertexAttribPointer::<Mine>(at, 4, enums::FLOAT, 0, 0, array.as_ptr().cast());
+    }
+    let uploads = |draws: i32| {
+        log.0.lock().unwrap().clear();
+        for _ in 0..draws {
+            glDrawElements::<Mine>(enums::TRIANGLES, 3000, enums::UNSIGNED_SHORT, indices.as_ptr().cast());
+        }
+        assert_eq!(error(), enums::NO_ERROR);
+        let calls = log.0.lock().unwrap();
+        assert_eq!(calls.iter().filter(|call| **call == Method::Draw).count() as i32, draws);
+        calls.iter().filter(|call| **call == Method::UploadBuffer).count()
+    };
+    // The two arrays and the indices: twice as copies, until they are found to stay, and then once.
+    assert_eq!(uploads(50), 9);
+    assert_eq!(uploads(50), 0);
+    arrays[1][47_999] ^= 1;
+    // Twice as a copy, and then as what stays.
+    assert_eq!(uploads(1), 1);
+    assert_eq!(uploads(50), 2);
+    assert_eq!(uploads(50), 0);
+    let mut always = || {
+        arrays[1][0] = arrays[1][0].wrapping_add(1);
+        uploads(1)
+    };
+    assert_eq!((0..100).map(|_| always()).sum::<usize>(), 100, "negative control");
+    CONTEXT.take();
+    let released = log.0.lock().unwrap().iter().filter(|call| **call == Method::Release).count();
+    assert!(released >= 4, "{released}: two buffers of these, and stores");
 }
 
 #[test]

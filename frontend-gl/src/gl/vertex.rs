@@ -377,13 +377,13 @@ impl State {
     /// Tells the tracker what the arrays are; those in the application's memory are empty until a draw copies them.
     pub(crate) fn refresh_arrays(&mut self, objects: &Objects) {
         let count = self.limits.attributes as usize;
-        let Self { tracker, vertex_arrays, vertex_array, index_stream, .. } = self;
+        let Self { tracker, vertex_arrays, vertex_array, index_stream, resident, .. } = self;
         let Some(arrays) = vertex_array.and_then(|id| vertex_arrays.get(id)) else { return };
         // Indices of a draw before may lie in a buffer that another context ends once this one has let go of it.
         let named = tracker.wanted().index_buffer.resource;
         let bound = arrays.element_buffer.and_then(|id| objects.buffers.get(id));
         if !named.is_null()
-            && index_stream.buffers().all(|(buffer, _)| buffer != named)
+            && index_stream.buffers().chain(resident.buffers()).all(|(buffer, _)| buffer != named)
             && bound.is_none_or(|bound| bound.handle != named)
         {
             *tracker.index_buffer() = IndexBuffer::default();
