@@ -5,7 +5,12 @@ mod common;
 mod streams;
 
 use std::{
+    cell::RefCell,
     fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -462,4 +467,44 @@ fn sessions_leave_nothing_behind() {
         .expect("it runs");
     let text = String::from_utf8_lossy(&test.stdout);
     assert!(test.status.success() && text.contains("1 passed"), "{text}");
+}
+
+/// What a driver leaves to be done at the end of a thread, which takes its time.
+struct Destructor(Arc<AtomicBool>);
+
+impl Drop for Destructor {
+    fn drop(&mut self) {
+        std::thread::sleep(Duration::from_millis(200));
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+thread_local! {
+    static DESTRUCTOR: RefCell<Option<Destructor>> = const { RefCell::new(None) };
+}
+
+/// A program may exit as soon as its session is closed, and what a driver does then is not for two threads at once.
+#[test]
+fn a_session_that_is_lost_ends_behind_its_driver() {
+    for hears in [false, true] {
+        let gone = Arc::new(AtomicBool::new(false));
+        let driver = Arc::clone(&gone);
+        let make = move || {
+            DESTRUCTOR.set(Some(Destructor(driver)));
+            Ok(Null::default())
+        };
+        let config = config(Topology::Inproc, AHEAD, "null");
+        let mut client = Client::open(&config, BackendKind::Null, make, Heard::default()).expect("a session");
+        let info = DrawInfo { mode: 4, instance_count: 1, ..DrawInfo::default() };
+        // There is no context.
+        client.pipe().draw_vbo(&info, &[], &[]).expect("recorded");
+        client.pipe().publish();
+        let until = Instant::now() + Duration::from_secs(2);
+        while hears && client.reason().is_none() && Instant::now() < until {
+            let recorded = client.pipe().recorded();
+            let _ = client.pipe().wait_for(Watermark::Applied, recorded, Patience::Sleep);
+        }
+        client.close().expect_err("the session is lost");
+        assert!(gone.load(Ordering::Acquire), "known before: {hears}");
+    }
 }

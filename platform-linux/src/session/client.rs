@@ -30,6 +30,8 @@ use runahead_wire::{
     values::BackendKind,
 };
 
+use rustix::net::{Shutdown, shutdown};
+
 use super::{
     Counting, Door, LiveError, Native, Sink, Statistics, Topology, clock,
     dial::Line,
@@ -70,7 +72,7 @@ const DRAIN: Duration = Duration::from_millis(1);
 /// How long an orderly end waits for a server process to finish what was published.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// How long a server process of a lost session may take to end by itself.
+/// How long a server of a lost session may take to end by itself.
 const ABANDONED: Duration = Duration::from_millis(500);
 
 /// Why a child has no session.
@@ -1022,10 +1024,17 @@ impl Remote {
         None
     }
 
-    /// Lets go of a server whose session is lost. A process that does not end by its hang-up is ended.
+    /// Lets go of a server whose session is lost. A process that does not end by its hang-up is ended; a thread is waited
+    /// for, since a program may be about to exit, and its driver goes down then.
     fn abandon(self) {
         self.watch.stop();
-        let Self { channel, process, keep: _keep, .. } = self;
+        let Self { mut channel, process, keep: _keep, .. } = self;
+        if process.is_none() {
+            // It sees the end of what comes, and this side the end of what it says, behind its last word to the driver.
+            let _ = shutdown(&channel, Shutdown::Write);
+            let until = Until { deadline: Some(Instant::now() + ABANDONED), ..Until::default() };
+            while channel.recv(&until).is_ok() {}
+        }
         drop(channel);
         if let Some(process) = process
             && !process.wait(Some(Instant::now() + ABANDONED)).unwrap_or(false)
@@ -1050,6 +1059,7 @@ impl Remote {
         };
         // The server closes its end once everything is applied; until then it may still talk.
         let ended = said.and_then(|()| {
+            let mut fault = None;
             loop {
                 drain();
                 let soon = Instant::now() + DRAIN;
@@ -1058,13 +1068,12 @@ impl Remote {
                     .recv(&Until { deadline: until.deadline.map(|last| last.min(soon)), ..until })
                 {
                     Err(ChannelError::TimedOut) if until.deadline.is_some_and(|last| soon < last) => {}
-                    Ok(received) => {
-                        if let ServerMessage::Fault(fault) = received.message {
-                            return Ok(Some(fault.text));
-                        }
-                        hear(&self.sink, &received.message);
-                    }
-                    Err(ChannelError::Gone(_)) => return Ok(None),
+                    Ok(received) => match received.message {
+                        // Its thread is still at work: it lets go of the driver, and then of the socket.
+                        ServerMessage::Fault(said) => fault = Some(said.text),
+                        other => hear(&self.sink, &other),
+                    },
+                    Err(ChannelError::Gone(_)) => return Ok(fault),
                     Err(error) => return Err(error),
                 }
             }
