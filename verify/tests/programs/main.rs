@@ -10,7 +10,10 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -93,12 +96,15 @@ fn shown() -> Vec<Shown> {
     std::iter::once(gears).chain(scenes).collect()
 }
 
-/// The picture that a program comes to rest with.
+/// The picture that a program comes to rest with, which with a standing clock is that of its time.
 fn picture(shown: &Shown, arm: Arm, still: bool) -> Result<Image, String> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
     let screen = Screen::start()?;
     let mut command = (shown.command)(arm, &screen);
+    let stands = kept().join(format!("stands-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+    let _ = fs::remove_file(&stands);
     if still {
-        command.env("LD_PRELOAD", clock());
+        command.env("LD_PRELOAD", clock()).env("CLOCK_STANDS", &stands);
     }
     let mut running = Running::start(&mut command).map_err(|error| error.to_string())?;
     let until = Instant::now() + PATIENCE;
@@ -115,9 +121,11 @@ fn picture(shown: &Shown, arm: Arm, still: bool) -> Result<Image, String> {
                 String::from_utf8_lossy(&output.stderr)
             ));
         }
-        if image != last.1 {
+        // On a busy machine a picture can stand for long though the clock does not.
+        if image != last.1 || still && !stands.is_file() {
             last = (Instant::now(), image);
         } else if last.0.elapsed() > REST && image.colors() >= 8 {
+            let _ = fs::remove_file(&stands);
             return Ok(image);
         }
     }
