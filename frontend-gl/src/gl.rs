@@ -35,6 +35,7 @@ mod enums;
 mod error;
 mod framebuffer;
 mod get;
+mod layouts;
 mod limits;
 mod mail;
 mod pixels;

@@ -27,6 +27,7 @@ use super::{
     compare::Checking,
     error::{Error, Flags, Outcome},
     framebuffer::{Framebuffer, Renderbuffer},
+    layouts::Layouts,
     limits::{Limits, UNITS},
     mail::Mail,
     program::Code,
@@ -160,7 +161,7 @@ pub(crate) enum Dead {
     Program(Handle),
     /// By identity, as the tracker has them.
     Framebuffer(u64),
-    VertexArray(u64),
+    Layout(u64),
 }
 
 /// A context without its session and share group: what one thread has to itself.
@@ -199,6 +200,7 @@ pub(crate) struct State {
     /// The vertex array of name 0.
     pub(crate) default_vertex_array: Option<Id>,
     pub(crate) vertex_array: Option<Id>,
+    pub(crate) layouts: Layouts,
     pub(crate) vertex_stream: Stream,
     pub(crate) index_stream: Stream,
     pub(crate) resident: Resident,
@@ -312,6 +314,7 @@ impl<P: Shared> Context<P> {
             default_textures,
             array_buffer: None,
             vertex_array: default_vertex_array,
+            layouts: Layouts::default(),
             default_vertex_array,
             vertex_arrays,
             vertex_stream: Stream::default(),
@@ -489,7 +492,7 @@ impl<P: Shared> Own<P> {
                     Dead::Framebuffer(id) => {
                         (Band::Framebuffer, slots.find(Band::Framebuffer, id).unwrap_or_default())
                     }
-                    Dead::VertexArray(id) => {
+                    Dead::Layout(id) => {
                         (Band::VertexElements, slots.find(Band::VertexElements, id).unwrap_or_default())
                     }
                 };
@@ -499,7 +502,7 @@ impl<P: Shared> Own<P> {
                     let only = HandleOnly { handle, kind: kind.raw(), ..HandleOnly::default() };
                     match dead {
                         Dead::Program(_) => pipe.delete_shader_state(&only)?,
-                        Dead::VertexArray(_) => pipe.delete_vertex_elements(&only)?,
+                        Dead::Layout(_) => pipe.delete_vertex_elements(&only)?,
                         Dead::Framebuffer(_) => pipe.object_death(&only)?,
                         Dead::Buffer(_) | Dead::Texture(..) | Dead::Renderbuffer(_) => {
                             pipe.resource_destroy(&only)?;
@@ -592,7 +595,8 @@ impl State {
         for framebuffer in self.framebuffers.drain() {
             self.framebuffer_ended(objects, &framebuffer);
         }
-        let Self { vertex_stream, index_stream, resident, dead, .. } = self;
+        let Self { vertex_stream, index_stream, resident, layouts, dead, .. } = self;
+        dead.extend(layouts.drain());
         let buffers = vertex_stream.buffers().chain(index_stream.buffers()).chain(resident.buffers());
         dead.extend(buffers.map(|(buffer, _)| Dead::Buffer(buffer)));
     }

@@ -11,7 +11,7 @@ use runahead_wire::{
 use super::{
     buffer::Buffer,
     client_memory::Address,
-    context::{Dead, Objects, State, lifetime},
+    context::{Objects, State},
     enums,
     error::{Error, Outcome},
     limits::ATTRIBUTES,
@@ -79,20 +79,13 @@ impl Attribute {
 pub(crate) struct VertexArray {
     pub(crate) attributes: [Attribute; ATTRIBUTES],
     pub(crate) element_buffer: Option<Id>,
-    /// What the tracker knows its layout by.
-    lifetime: u64,
-    /// Moves when the layout does.
-    version: u64,
+    /// What the tracker knows its layout by; 0 since the layout has moved.
+    layout_id: u64,
 }
 
 impl VertexArray {
     pub(crate) fn new() -> Self {
-        Self {
-            attributes: [Attribute::default(); ATTRIBUTES],
-            element_buffer: None,
-            lifetime: lifetime(),
-            version: 0,
-        }
+        Self { attributes: [Attribute::default(); ATTRIBUTES], element_buffer: None, layout_id: 0 }
     }
 
     /// The layout as the server knows it.
@@ -178,7 +171,7 @@ impl State {
         attributes.get_mut(index as usize).filter(|_| there).ok_or(Error::InvalidValue)
     }
 
-    /// Replaces an array. The layout's version moves with what is of the layout.
+    /// Replaces an array, and finds the layout anew where it has moved with it.
     fn set_attribute(&mut self, index: u32, new: Attribute) -> Outcome {
         let attribute = self.attribute_mut(index)?;
         let old = std::mem::replace(attribute, new);
@@ -188,7 +181,7 @@ impl State {
         let layout =
             |of: Attribute| Attribute { pointer: Address::default(), buffer: None, orphaned: false, ..of };
         if layout(old) != layout(new) {
-            self.current_arrays_mut().version += 1;
+            self.current_arrays_mut().layout_id = 0;
         }
         self.stale.arrays = true;
         Ok(())
@@ -333,7 +326,6 @@ impl State {
             let ended = objects.buffers.release(buffer);
             self.buffer_ended(ended);
         }
-        self.dead.push(Dead::VertexArray(arrays.lifetime));
     }
 
     fn set_vertex_array(&mut self, objects: &mut Objects, array: Id) {
@@ -377,8 +369,8 @@ impl State {
     /// Tells the tracker what the arrays are; those in the application's memory are empty until a draw copies them.
     pub(crate) fn refresh_arrays(&mut self, objects: &Objects) {
         let count = self.limits.attributes as usize;
-        let Self { tracker, vertex_arrays, vertex_array, index_stream, resident, .. } = self;
-        let Some(arrays) = vertex_array.and_then(|id| vertex_arrays.get(id)) else { return };
+        let Self { tracker, vertex_arrays, vertex_array, layouts, index_stream, resident, dead, .. } = self;
+        let Some(arrays) = vertex_array.and_then(|id| vertex_arrays.get_mut(id)) else { return };
         // Indices of a draw before may lie in a buffer that another context ends once this one has let go of it.
         let named = tracker.wanted().index_buffer.resource;
         let bound = arrays.element_buffer.and_then(|id| objects.buffers.get(id));
@@ -391,7 +383,10 @@ impl State {
         let (attributes, points) = arrays.layout();
         let attributes = attributes.get(..count).unwrap_or_default();
         let points = points.get(..count).unwrap_or_default();
-        let set = tracker.set_vertex_elements(arrays.lifetime, arrays.version, attributes, points);
+        if !layouts.uses(arrays.layout_id) {
+            arrays.layout_id = layouts.find(attributes, points, dead);
+        }
+        let set = tracker.set_vertex_elements(arrays.layout_id, 0, attributes, points);
         debug_assert!(set, "a layout has room for every attribute");
         // The window ends with the last array that is enabled.
         let used =
