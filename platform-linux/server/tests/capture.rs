@@ -256,6 +256,17 @@ fn a_file_that_cannot_be_written_is_said() {
     };
     let error = open("/nowhere/at/all.rah").expect_err("refused").to_string();
     assert_eq!(error, "/nowhere/at/all.rah: nothing can be recorded: No such file or directory (os error 2)");
+    let file = Scratch::new();
+    let config = Config {
+        record: Some(file.0.clone()),
+        server: Some("/nowhere/at/all".into()),
+        ..config(Topology::Inproc, AHEAD, "null")
+    };
+    let make = || Ok(runahead_core::null::Null::default());
+    let error =
+        Client::open(&config, BackendKind::Null, make, Heard::default()).expect_err("refused").to_string();
+    assert!(error.contains("nothing can be recorded: runahead-server was not found"), "{error}");
+    assert!(!file.0.exists(), "a file without a recording is left");
     let error = open("/dev/full").expect_err("refused").to_string();
     assert!(error.contains("No space left on device"), "{error}");
 }

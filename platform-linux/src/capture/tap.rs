@@ -105,7 +105,12 @@ impl Tap {
     ) -> Result<Self, CaptureError> {
         let (file, path) = create_new(path)?;
         let written = Writer::new(file, origin)?.bytes();
-        let scribe = Scribe::start(&path, written, server, origin.terms)?;
+        let scribe = Scribe::start(&path, written, server, origin.terms).inspect_err(|_| {
+            // It holds nothing yet. What is no file of ours stays.
+            if path.is_file() {
+                let _ = fs::remove_file(&path);
+            }
+        })?;
         let begun = Instant::now();
         Ok(Self { reading, scribe, copy: Vec::new(), begun, summary: Summary::default(), over: false })
     }
