@@ -31,6 +31,9 @@
 
 use std::{fmt, io};
 
+use runahead_rings::{StageBytes, StageReader, StageRef};
+use runahead_wire::BlobRef;
+
 pub mod format;
 pub mod handles;
 pub mod layout;
@@ -135,6 +138,12 @@ impl From<io::Error> for CaptureError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
+}
+
+/// Bulk bytes in a stage, also those that were published since the last look at it.
+pub(crate) fn staged<'a>(stage: &mut StageReader<'a>, blob: BlobRef) -> Option<StageBytes<'a>> {
+    let place = StageRef { position: blob.offset, size: blob.size };
+    stage.get(place).or_else(|_| stage.refresh().and_then(|()| stage.get(place))).ok()
 }
 
 /// Something that is not what it must be.

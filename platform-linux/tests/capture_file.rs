@@ -7,7 +7,7 @@ use runahead_core::{NativeConfig, backend::Backend, null::Null};
 use runahead_linux::{
     capture::{
         Capture, CaptureError, Origin, Part, Writer, handles, layout,
-        part::{Builder, Request},
+        part::{Builder, Item, Request},
         trim,
     },
     control::message::{ContextAttributes, SurfaceOp, SurfaceState, Terms},
@@ -82,12 +82,7 @@ fn written(steps: &[Step], cut: usize, finish: bool) -> Vec<u8> {
             .unwrap();
     let mut part = Builder::default();
     part.reset(1, 0);
-    let mut pass = |part: &mut Builder| {
-        writer.part(part).unwrap();
-        let (first, frame) =
-            (part.first + u64::from(part.records()), part.frame + u64::from(part.ends_frame));
-        part.reset(first, frame);
-    };
+    let mut pass = |part: &mut Builder| writer.part(part).unwrap();
     for (number, step) in steps.iter().enumerate() {
         match step {
             Step::Upload(bytes) => part
@@ -127,16 +122,18 @@ fn read(file: &[u8]) -> Result<Vec<Step>, CaptureError> {
     let (mut part, mut steps) = (Part::default(), Vec::new());
     for number in 0..capture.parts() {
         capture.read(number, &mut part)?;
-        let mut requests = part.requests().iter().peekable();
         let width = |request: &Request| match request {
             Request::Surface { state, .. } => Step::Resize(state.width),
             other => panic!("{other:?}"),
         };
-        for (ordinal, record) in (part.head().first..).zip(part.records()) {
-            while let Some(placed) = requests.next_if(|placed| placed.after < ordinal) {
-                steps.push(width(&placed.request));
-            }
-            let mut record = record?.to_vec();
+        for item in part.items() {
+            let mut record = match item? {
+                Item::Record(_, record) => record.to_vec(),
+                Item::Request(placed) => {
+                    steps.push(width(&placed.request));
+                    continue;
+                }
+            };
             let op = layout::header(&record).unwrap().op;
             steps.push(if op == Op::ResourceSubData.raw() {
                 let mut bytes = None;
@@ -154,7 +151,6 @@ fn read(file: &[u8]) -> Result<Vec<Step>, CaptureError> {
                 Step::Present
             });
         }
-        steps.extend(requests.map(|placed| width(&placed.request)));
     }
     Ok(steps)
 }
@@ -329,9 +325,7 @@ impl<'a> Frames<'a> {
             damage: &[],
         });
         self.part.ends_frame = true;
-        self.writer.part(&self.part).unwrap();
-        let (first, frame) = (self.part.first + u64::from(self.part.records()), self.part.frame + 1);
-        self.part.reset(first, frame);
+        self.writer.part(&mut self.part).unwrap();
     }
 }
 

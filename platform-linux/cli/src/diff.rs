@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use runahead_linux::capture::{Capture, Part, format::MAGIC};
+use runahead_linux::capture::{Capture, Part, format::MAGIC, part::Item};
 use runahead_wire::{Bulk, Stage, pipe::Record};
 use serde_json::json;
 
@@ -90,21 +90,14 @@ impl<'a> Calls<'a> {
             self.number += 1;
             self.at = 0;
             self.calls.clear();
-            let head = self.part.head();
-            let mut requests = self.part.requests().iter().peekable();
-            for (ordinal, record) in (head.first..).zip(self.part.records()) {
-                while let Some(placed) = requests.next_if(|placed| placed.after < ordinal) {
-                    self.calls.push((head.frame, placed.after, format!("{:?}", placed.request)));
-                }
-                let record = record.map_err(|error| told(&error))?;
-                self.calls.push((
-                    head.frame,
-                    ordinal,
-                    said(record, &self.part).map_err(|error| told(&error))?,
-                ));
-            }
-            for placed in requests {
-                self.calls.push((head.frame, placed.after, format!("{:?}", placed.request)));
+            let frame = self.part.head().frame;
+            for item in self.part.items() {
+                self.calls.push(match item.map_err(|error| told(&error))? {
+                    Item::Record(ordinal, record) => {
+                        (frame, ordinal, said(record, &self.part).map_err(|error| told(&error))?)
+                    }
+                    Item::Request(placed) => (frame, placed.after, format!("{:?}", placed.request)),
+                });
             }
         }
         let call = self.calls.get(self.at).cloned();

@@ -9,41 +9,17 @@ use std::{
 };
 
 use common::{runahead, said, server};
-use runahead_core::{Fault, Session, null::Null, reply_space};
+use runahead_core::{Session, Silence, null::Null, reply_space};
 use runahead_linux::{
-    control::message::{Api, ContextAttributes, Priority, ResetStrategy, SurfaceOp},
+    control::message::{ContextAttributes, SurfaceOp},
     session::{Client, Config, Topology},
 };
 use runahead_wire::{
     Handle,
-    event::Events,
     payload::*,
     pipe::Pipe,
     values::{BackendKind, StorageKind},
 };
-
-#[derive(Debug)]
-struct Deaf;
-
-macro_rules! deaf {
-    ($($name:ident($($arg:ty),*);)+) => {
-        impl Events for Deaf {
-            type Error = Fault;
-            $(fn $name(&mut self, $(_: $arg),*) -> Result<(), Fault> {
-                Ok(())
-            })+
-        }
-    };
-}
-deaf! {
-    buffer_writeback(&BufferWriteback, &[u8]);
-    gpu_written(&GpuWritten, &[ByteRange]);
-    surface_changed(&SurfaceChanged);
-    gl_error(&GlError, &[u8]);
-    fence_signaled(&FenceSignaled);
-    refused(&RequestRefused);
-    caps_changed(&CapsChanged);
-}
 
 /// A file that is gone with its test.
 struct Scratch(PathBuf);
@@ -76,20 +52,8 @@ fn record(file: &Path, byte: u8) {
         ..Config::default()
     };
     let mut client =
-        Client::open(&config, BackendKind::Null, || Ok(Null::default()), Deaf).expect("a session");
-    let attributes = ContextAttributes {
-        api: Api::Gles,
-        major: 3,
-        minor: 2,
-        config: 0,
-        debug: false,
-        forward_compatible: false,
-        robust: false,
-        no_error: false,
-        reset: ResetStrategy::NoNotification,
-        priority: Priority::Medium,
-    };
-    client.create_context(1, None, attributes).expect("a context");
+        Client::open(&config, BackendKind::Null, || Ok(Null::default()), Silence).expect("a session");
+    client.create_context(1, None, ContextAttributes::gles(3, 2)).expect("a context");
     client.surface(1, SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 32 }).expect("a surface");
     let pipe = client.pipe();
     pipe.bind_context(&BindContext { context: 1, draw_surface: 1, read_surface: 1 }).expect("recorded");

@@ -10,7 +10,6 @@ use runahead_wire::{
     handle::Kind,
     payload::{Shape, StructInfo},
     pipe::{Op, ROWS},
-    record::{FLAG_REPLY, HEADER_SIZE},
     values::{InvalidateTarget, ResourceTarget, SurfaceKind},
 };
 
@@ -225,51 +224,49 @@ impl Place {
 #[must_use]
 pub fn subject(record: &[u8]) -> Option<(Kind, Handle)> {
     let head = layout::header(record)?;
-    let payload = record.get(payload_at(head.flags)..)?;
+    let payload = record.get(layout::payload_at(head.flags)..)?;
     let place = row(head.op)?.payload.first()?;
     let handle = Handle { slot: number(payload, place.at, 4), generation: number(payload, place.at + 4, 4) };
     (handle.slot != 0).then(|| (place.kind(payload), handle))
 }
 
-const fn payload_at(flags: u16) -> usize {
-    if flags & FLAG_REPLY == 0 { HEADER_SIZE } else { HEADER_SIZE + size_of::<runahead_wire::ReplySpace>() }
+/// Whether records of this row make an object.
+#[must_use]
+pub const fn makes(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ResourceCreate
+            | Op::FenceCreate
+            | Op::QueryCreate
+            | Op::CreateRenderState
+            | Op::CreateVertexElements
+            | Op::CreateSamplerState
+            | Op::CreateSamplerView
+            | Op::CreateShaderState
+    )
 }
 
-/// Whether records of this row make an object; a framebuffer is made by the first record of its state.
+/// Whether they make one that is not there yet: a framebuffer is made by the first record of its state.
 #[must_use]
-pub fn makes(op: u16) -> bool {
-    use Op::*;
-    [
-        ResourceCreate,
-        FenceCreate,
-        QueryCreate,
-        CreateRenderState,
-        CreateVertexElements,
-        CreateSamplerState,
-        CreateSamplerView,
-        CreateShaderState,
-    ]
-    .iter()
-    .any(|one| one.raw() == op)
+pub const fn defines(op: Op) -> bool {
+    makes(op) || matches!(op, Op::SetFramebufferState)
 }
 
 /// Whether they end one.
 #[must_use]
-pub fn ends(op: u16) -> bool {
-    use Op::*;
-    [
-        ResourceDestroy,
-        FenceDestroy,
-        QueryDestroy,
-        DeleteRenderState,
-        DeleteVertexElements,
-        DeleteSamplerState,
-        DeleteSamplerView,
-        DeleteShaderState,
-        ObjectDeath,
-    ]
-    .iter()
-    .any(|one| one.raw() == op)
+pub const fn ends(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ResourceDestroy
+            | Op::FenceDestroy
+            | Op::QueryDestroy
+            | Op::DeleteRenderState
+            | Op::DeleteVertexElements
+            | Op::DeleteSamplerState
+            | Op::DeleteSamplerView
+            | Op::DeleteShaderState
+            | Op::ObjectDeath
+    )
 }
 
 /// Gives each handle of a valid record to `change`, in the order in which they lie, and puts its answer there instead.
@@ -278,7 +275,7 @@ pub fn replace(record: &mut [u8], mut change: impl FnMut(Kind, Handle) -> Handle
     let (Some(row), Some(info)) = (row(head.op), ROWS.get(usize::from(head.op).wrapping_sub(1))) else {
         return;
     };
-    let begin = payload_at(head.flags);
+    let begin = layout::payload_at(head.flags);
     let mut end = begin + row.payload_size;
     let Some(payload) = record.get_mut(begin..end) else { return };
     let counts: Vec<u32> = info.tails.iter().map(|tail| (tail.declared)(payload).unwrap_or(0)).collect();

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use runahead_wire::{
     BlobRef, ReplySpace,
     payload::{Present, Shape},
-    pipe::{self, ROWS},
+    pipe::{Op, ROWS},
     record::{FLAG_REPLY, HEADER_SIZE, Header},
 };
 
@@ -48,14 +48,20 @@ pub fn header(record: &[u8]) -> Option<Header> {
     record.first_chunk::<HEADER_SIZE>().map(|bytes| Header::from_bytes(*bytes))
 }
 
+/// The row of a record; `None` for a number that no row has.
+#[must_use]
+pub fn op(record: &[u8]) -> Option<Op> {
+    Op::from_raw(header(record)?.op)
+}
+
 /// Whether a record ends its frame.
 #[must_use]
 pub const fn ends_frame(op: u16) -> bool {
-    op == pipe::Op::Present.raw()
+    op == Op::Present.raw()
 }
 
 /// Bytes before a record's payload.
-const fn payload_at(flags: u16) -> usize {
+pub(super) const fn payload_at(flags: u16) -> usize {
     if flags & FLAG_REPLY == 0 { HEADER_SIZE } else { HEADER_SIZE + size_of::<ReplySpace>() }
 }
 
@@ -116,8 +122,8 @@ mod tests {
             let declared: usize = row.blobs.iter().map(|blob| blob.count).sum();
             assert_eq!(blobs_of(row.op).len(), declared, "{}", row.name);
         }
-        assert!(has_blobs(pipe::Op::ResourceSubData.raw()) && !has_blobs(pipe::Op::DrawVbo.raw()));
-        assert_eq!(blobs_of(pipe::Op::CreateShaderState.raw()).len(), 7);
+        assert!(has_blobs(Op::ResourceSubData.raw()) && !has_blobs(Op::DrawVbo.raw()));
+        assert_eq!(blobs_of(Op::CreateShaderState.raw()).len(), 7);
         assert!(!has_blobs(0) && !has_blobs(u16::MAX), "negative control");
     }
 }

@@ -201,6 +201,11 @@ impl Builder {
         *self = Self { first, frame, bytes, bulk, blobs, requests, ..Self::default() };
     }
 
+    /// Empties it for what follows what is in it.
+    pub(super) fn advance(&mut self) {
+        self.reset(self.first + u64::from(self.records), self.frame + u64::from(self.ends_frame));
+    }
+
     /// Bytes so far.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -331,6 +336,15 @@ pub struct PartHead {
     pub nanoseconds: u64,
     /// Whether the last record ends the frame.
     pub ends_frame: bool,
+}
+
+/// What a part holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'a> {
+    /// A record, behind its ordinal.
+    Record(u64, &'a [u8]),
+    /// What happened between records.
+    Request(&'a Placed),
 }
 
 /// A part that was read.
@@ -480,6 +494,20 @@ impl Part {
             at += size as u64;
             left = rest;
             Some(Ok(record))
+        })
+    }
+
+    /// Records and requests in the order in which they happened. Nothing that counts follows an error.
+    pub fn items(&self) -> impl Iterator<Item = Result<Item<'_>, CaptureError>> {
+        let mut records = (self.head().first..).zip(self.records()).peekable();
+        let mut requests = self.requests.iter().peekable();
+        std::iter::from_fn(move || {
+            let next = records.peek().map(|(ordinal, _)| *ordinal);
+            if let Some(placed) = requests.next_if(|placed| next.is_none_or(|next| placed.after < next)) {
+                return Some(Ok(Item::Request(placed)));
+            }
+            let (ordinal, record) = records.next()?;
+            Some(record.map(|record| Item::Record(ordinal, record)))
         })
     }
 

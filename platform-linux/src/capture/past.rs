@@ -11,9 +11,9 @@ use std::collections::{HashMap, HashSet};
 use runahead_wire::{
     Frame, Row,
     catalogue::RowFlags,
-    payload::BindContext,
-    pipe::{Op, ROWS, rows},
-    values::{FramebufferTarget, ShaderBufferClass},
+    payload::Clear,
+    pipe::{Op, rows},
+    values::{BufferMask, ClearKind, FramebufferTarget, ShaderBufferClass},
 };
 
 use super::{layout, part::Request};
@@ -34,32 +34,27 @@ pub(super) struct Past {
     copies: bool,
 }
 
-fn is(op: u16, ops: &[Op]) -> bool {
-    ops.iter().any(|one| one.raw() == op)
-}
-
 /// Whether a record copies what was drawn to a framebuffer.
-fn copies(op: u16) -> bool {
-    is(op, &[Op::CopyFramebufferToTexture, Op::Blit, Op::ReadPixelsToBuffer])
+const fn copies(op: Op) -> bool {
+    matches!(op, Op::CopyFramebufferToTexture | Op::Blit | Op::ReadPixelsToBuffer)
 }
 
 /// Whether any of these records does.
-pub(super) fn any_copies<'a>(mut records: impl Iterator<Item = &'a [u8]>) -> bool {
-    records.any(|record| layout::header(record).is_some_and(|head| copies(head.op)))
+pub(super) fn any_copies<'a>(records: impl Iterator<Item = &'a [u8]>) -> bool {
+    records.filter_map(layout::op).any(copies)
 }
 
 /// Whether a record draws into a framebuffer.
-fn draws(op: u16) -> bool {
-    is(op, &[Op::DrawVbo, Op::Clear])
+const fn draws(op: Op) -> bool {
+    matches!(op, Op::DrawVbo | Op::Clear)
 }
 
 /// Whether a record leaves nothing behind, whatever it is drawn to.
-fn leaves_nothing(op: u16) -> bool {
-    let asks =
-        ROWS.get(usize::from(op).wrapping_sub(1)).is_some_and(|row| row.flags.contains(RowFlags::REPLY));
+fn leaves_nothing(op: Op) -> bool {
     // Those two make something; everything else that answers looks alone.
-    let looks = asks && !is(op, &[Op::MapPersistent, Op::SharedImage]);
-    looks || is(op, &[Op::Present, Op::Flush, Op::DebugMark])
+    let looks =
+        op.info().flags.contains(RowFlags::REPLY) && !matches!(op, Op::MapPersistent | Op::SharedImage);
+    looks || matches!(op, Op::Present | Op::Flush | Op::DebugMark)
 }
 
 impl Past {
@@ -81,8 +76,10 @@ impl Past {
 
     /// Takes note of a valid record; whether a later frame needs it.
     pub(super) fn matters(&mut self, record: &[u8]) -> bool {
-        let op = layout::header(record).map_or(0, |head| head.op);
-        self.note(op, record);
+        let Some(op) = layout::op(record) else { return true };
+        if let Ok(frame) = Frame::parse(record) {
+            self.note(op, frame);
+        }
         if draws(op) {
             let to_window = self.windows.contains(&self.surface)
                 && self.draws_to_surface.get(&self.context).copied().unwrap_or(false);
@@ -91,53 +88,53 @@ impl Past {
         !leaves_nothing(op)
     }
 
-    fn note(&mut self, op: u16, record: &[u8]) {
-        let Ok(frame) = Frame::parse(record) else { return };
-        if is(op, &[Op::BindContext]) {
-            if let Ok(rows::BindContext { payload: &BindContext { context, draw_surface, .. } }) =
-                rows::BindContext::decode(frame)
-            {
-                (self.context, self.surface) = (context, draw_surface);
+    fn note(&mut self, op: Op, frame: Frame<'_>) {
+        match op {
+            Op::BindContext => {
+                if let Ok(row) = rows::BindContext::decode(frame) {
+                    (self.context, self.surface) = (row.payload.context, row.payload.draw_surface);
+                }
             }
-        } else if is(op, &[Op::SetFramebufferState]) {
-            if let Ok(row) = rows::SetFramebufferState::decode(frame)
-                && matches!(row.payload.target(), Some(FramebufferTarget::Draw | FramebufferTarget::Both))
-            {
-                self.draws_to_surface.insert(self.context, row.payload.is_default != 0);
+            Op::SetFramebufferState => {
+                if let Ok(row) = rows::SetFramebufferState::decode(frame)
+                    && matches!(row.payload.target(), Some(FramebufferTarget::Draw | FramebufferTarget::Both))
+                {
+                    self.draws_to_surface.insert(self.context, row.payload.is_default != 0);
+                }
             }
-        } else if is(op, &[Op::SetShaderBuffers]) {
-            if let Ok(row) = rows::SetShaderBuffers::decode(frame) {
-                let uniform = row.payload.class() == Some(ShaderBufferClass::Uniform);
-                self.elsewhere |= !uniform && row.payload.count != 0;
+            Op::SetShaderBuffers => {
+                if let Ok(row) = rows::SetShaderBuffers::decode(frame) {
+                    let uniform = row.payload.class() == Some(ShaderBufferClass::Uniform);
+                    self.elsewhere |= !uniform && row.payload.count != 0;
+                }
             }
-        } else if is(op, &[Op::SetShaderImages]) {
-            self.elsewhere |= rows::SetShaderImages::decode(frame).is_ok_and(|row| row.payload.count != 0);
-        } else if is(op, &[Op::SetConditionalRender]) {
-            self.elsewhere |=
-                rows::SetConditionalRender::decode(frame).is_ok_and(|row| !row.payload.query.is_null());
-        } else if is(op, &[Op::BindShaderImage, Op::BeginStreamOutput]) {
-            self.elsewhere = true;
+            Op::SetShaderImages => {
+                self.elsewhere |=
+                    rows::SetShaderImages::decode(frame).is_ok_and(|row| row.payload.count != 0);
+            }
+            Op::SetConditionalRender => {
+                self.elsewhere |=
+                    rows::SetConditionalRender::decode(frame).is_ok_and(|row| !row.payload.query.is_null());
+            }
+            Op::BindShaderImage | Op::BeginStreamOutput => self.elsewhere = true,
+            _ => {}
         }
     }
 }
 
 /// Whether a frame of these records begins anew: the first thing that it draws is a clear of colour.
 pub(super) fn begins_anew<'a>(records: impl Iterator<Item = &'a [u8]>) -> Option<bool> {
-    for record in records {
-        let op = layout::header(record).map_or(0, |head| head.op);
-        if is(op, &[Op::Clear]) {
-            let clear = Frame::parse(record).and_then(rows::Clear::decode);
-            return Some(clear.is_ok_and(|row| clears_colour(row.payload)));
-        }
-        if draws(op) || copies(op) {
-            return Some(false);
-        }
-    }
-    None
+    let mut drawing = records.filter(|record| layout::op(record).is_some_and(|op| draws(op) || copies(op)));
+    let first = drawing.next()?;
+    Some(
+        layout::op(first) == Some(Op::Clear) && {
+            let clear = Frame::parse(first).and_then(rows::Clear::decode);
+            clear.is_ok_and(|row| clears_colour(row.payload))
+        },
+    )
 }
 
-fn clears_colour(clear: &runahead_wire::payload::Clear) -> bool {
-    use runahead_wire::values::{BufferMask, ClearKind};
+fn clears_colour(clear: &Clear) -> bool {
     match clear.kind() {
         Some(ClearKind::Color) => true,
         Some(ClearKind::Whole) => clear.buffer_mask & BufferMask::COLOR.raw() != 0,

@@ -229,12 +229,6 @@ impl<R: Read + Seek> Capture<R> {
         Ok(begin..*end)
     }
 
-    /// The frame that a part belongs to; past the last part, one more than the last.
-    #[must_use]
-    pub fn frame_of(&self, part: usize) -> u64 {
-        self.parts.get(part).map_or(self.frames(), |entry| entry.frame)
-    }
-
     /// The parts behind the last whole frame.
     #[must_use]
     pub fn rest(&self) -> Range<usize> {

@@ -37,13 +37,18 @@ impl Groups {
 
     /// Takes note of a record.
     pub(super) fn record(&mut self, record: &[u8]) {
-        if layout::header(record).is_none_or(|head| head.op != Op::BindContext.raw()) {
+        if layout::op(record) != Some(Op::BindContext) {
             return;
         }
         let row = Frame::parse(record).and_then(<rows::BindContext<'_> as Row<'_>>::decode);
         if let Ok(rows::BindContext { payload: BindContext { context, .. } }) = row {
             self.current = self.of.get(context).copied().unwrap_or(*context);
         }
+    }
+
+    /// The object that a record is about.
+    pub(super) fn subject(&self, record: &[u8]) -> Option<Object> {
+        handles::subject(record).and_then(|(kind, handle)| self.object(kind, handle))
     }
 
     /// The object that a handle names here; `None` for what has no slot.
@@ -55,7 +60,7 @@ impl Groups {
 /// New numbers for old ones.
 #[derive(Debug, Default)]
 pub(super) struct Renumber {
-    groups: Groups,
+    pub(super) groups: Groups,
     slots: HashMap<u64, SlotSpace<Heap>>,
     new: HashMap<Object, Handle>,
     /// Whether any number is another one.
@@ -63,21 +68,15 @@ pub(super) struct Renumber {
 }
 
 impl Renumber {
-    /// Takes note of a request.
-    pub(super) fn request(&mut self, request: &Request) {
-        self.groups.request(request);
-    }
-
     /// Gives the handles of a record their new numbers. What ended names nothing.
     ///
     /// # Errors
     /// [`CaptureError::Damaged`] for more objects than a band has slots.
     pub(super) fn record(&mut self, record: &mut [u8], ordinal: u64) -> Result<(), CaptureError> {
         self.groups.record(record);
-        let Some(head) = layout::header(record) else { return Ok(()) };
-        let subject = handles::subject(record).and_then(|(kind, handle)| self.groups.object(kind, handle));
-        let defines = handles::makes(head.op) || head.op == Op::SetFramebufferState.raw();
-        if let Some(object @ (group, band, _)) = subject.filter(|_| defines)
+        let Some(op) = layout::op(record) else { return Ok(()) };
+        let subject = self.groups.subject(record);
+        if let Some(object @ (group, band, _)) = subject.filter(|_| handles::defines(op))
             && !self.new.contains_key(&object)
         {
             let slots = self.slots.entry(group).or_default();
@@ -93,7 +92,7 @@ impl Renumber {
             }),
             None => handle,
         });
-        if let Some(object @ (group, band, _)) = subject.filter(|_| handles::ends(head.op))
+        if let Some(object @ (group, band, _)) = subject.filter(|_| handles::ends(op))
             && let Some(handle) = self.new.remove(&object)
             && let Some(slots) = self.slots.get_mut(&group)
         {

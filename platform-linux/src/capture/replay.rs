@@ -25,7 +25,7 @@ use runahead_wire::{
 
 use super::{
     Capture, CaptureError, Part, handles, layout,
-    part::Request,
+    part::{Item, Request},
     past::{self, Past},
     renumber::Groups,
 };
@@ -269,12 +269,10 @@ impl<R: Read + Seek> Player<R> {
     {
         // Of a wrong frame nothing is played.
         self.capture.parts_of(frame)?;
-        let whole = self.whole_from(frame)?;
+        let whole = if frame > self.next_frame { self.whole_from(frame)? } else { frame };
         while self.next_frame < whole {
             self.read_ahead(self.next_frame)?;
-            let parts = || self.ahead.iter().flat_map(Part::records).flatten();
-            let copies = past::any_copies(parts());
-            self.past.begin(copies);
+            self.past.begin(past::any_copies(self.ahead.iter().flat_map(Part::records).flatten()));
             self.skips = true;
             let played = self.frame(client, self.next_frame, &mut Nobody);
             self.skips = false;
@@ -325,16 +323,18 @@ impl<R: Read + Seek> Player<R> {
             if let Some(placed) = part.requests().first().filter(|_| repeats) {
                 return Err(ReplayError::Changes { ordinal: placed.after });
             }
-            part.requests().iter().for_each(|placed| groups.request(&placed.request));
-            for (ordinal, record) in (part.head().first..).zip(part.records()) {
-                let record = record?;
-                groups.record(record);
-                let op = layout::header(record).map_or(0, |head| head.op);
-                let (makes, ends) = (handles::makes(op), handles::ends(op));
-                let subject = handles::subject(record).filter(|_| makes || ends);
-                let Some(object) = subject.and_then(|(kind, handle)| groups.object(kind, handle)) else {
-                    continue;
+            for item in part.items() {
+                let (ordinal, record) = match item? {
+                    Item::Record(ordinal, record) => (ordinal, record),
+                    Item::Request(placed) => {
+                        groups.request(&placed.request);
+                        continue;
+                    }
                 };
+                groups.record(record);
+                let Some(op) = layout::op(record) else { continue };
+                let (makes, ends) = (handles::makes(op), handles::ends(op));
+                let Some(object) = groups.subject(record).filter(|_| makes || ends) else { continue };
                 // One that is there can be made again, as something else.
                 if repeats && (ends || !alive.contains(&object)) {
                     return Err(ReplayError::Changes { ordinal });
@@ -409,20 +409,21 @@ impl<R: Read + Seek> Player<R> {
         E: Events<Error = Fault> + fmt::Debug + 'static,
         W: Watcher<dyn Session>,
     {
-        let head = part.head();
-        let mut requests = part.requests().iter().peekable();
-        for (ordinal, record) in (head.first..).zip(part.records()) {
-            while let Some(placed) = requests.next_if(|placed| placed.after < ordinal) {
-                self.request(client, placed.after, &placed.request)?;
-            }
-            let record = record?;
+        for item in part.items() {
+            let (ordinal, record) = match item? {
+                Item::Record(ordinal, record) => (ordinal, record),
+                Item::Request(placed) => {
+                    self.request(client, placed.after, &placed.request)?;
+                    continue;
+                }
+            };
             if !self.past.matters(record) && self.skips {
                 continue;
             }
             watch.record(ordinal, record, part);
-            let op = layout::header(record).map_or(0, |head| head.op);
-            if layout::ends_frame(op)
-                && let Err(error) = watch.presenting(head.frame, self.target, client.pipe())
+            let op = layout::op(record);
+            if op == Some(Op::Present)
+                && let Err(error) = watch.presenting(part.head().frame, self.target, client.pipe())
             {
                 return Err(lost(client, ordinal, error));
             }
@@ -433,12 +434,9 @@ impl<R: Read + Seek> Player<R> {
                 }
                 Err(DispatchError::Pipe(error)) => return Err(lost(client, ordinal, error)),
             }
-            if op == Op::BindContext.raw() {
+            if op == Some(Op::BindContext) {
                 self.bound(record);
             }
-        }
-        for placed in requests {
-            self.request(client, placed.after, &placed.request)?;
         }
         Ok(())
     }
@@ -452,7 +450,7 @@ impl<R: Read + Seek> Player<R> {
     ) -> Result<(), DispatchError<RecordError>> {
         let frame = Frame::parse(record)?;
         let Some(space) = frame.reply() else {
-            if !layout::header(record).is_some_and(|head| layout::ends_frame(head.op)) {
+            if layout::op(record) != Some(Op::Present) {
                 return pipe::dispatch(record, part, pipe).map(drop);
             }
             self.presents += 1;

@@ -7,23 +7,18 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Seek, SeekFrom, Write},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::OwnedFd,
     path::Path,
 };
 
-use runahead_rings::{CopyOut, Ringer, StageReader, StageRef, WaitError, Watermark, WatermarkWriter, server};
-use runahead_wire::{BlobRef, values::BackendKind};
+use runahead_rings::{CopyOut, Ringer, StageReader, WaitError, Watermark, WatermarkWriter, server};
+use runahead_wire::values::BackendKind;
 
-use super::{
-    CaptureError, Writer, damaged, layout, note,
-    part::{Builder, Room},
-};
-use crate::{
-    peer::{self, Sources, Watch},
-    session::{
-        ServeError,
-        server::{Accepted, accept, explain},
-    },
+use super::{CaptureError, Writer, damaged, layout, note, part::Builder, staged};
+use crate::session::{
+    ServeError,
+    dial::watch,
+    server::{Accepted, accept, explain},
 };
 
 /// Bytes that are written at once.
@@ -47,19 +42,8 @@ pub fn write(socket: OwnedFd, file: &Path, offset: u64) -> Result<(), ServeError
     let (Some(rings), Some(ringer)) = (halves.rings.take(), halves.ringer.take()) else {
         return Err(ServeError::Setup("memory", "it was used before".to_owned()));
     };
-    let own = |descriptor: &dyn AsFd| descriptor.as_fd().try_clone_to_owned();
     let setup = |error: io::Error| ServeError::Setup("watch", error.to_string());
-    let sources = Sources {
-        socket: Some(own(&channel).map_err(setup)?),
-        process: client.as_ref().map(|client| own(client)).transpose().map_err(setup)?,
-    };
-    let (waiter, bell, memory) = (halves.waiter, door.clone(), halves.memory());
-    let _watch = Watch::spawn(sources, move |_: peer::Death| {
-        waiter.announce_death(&bell);
-        // What the waiter lies in.
-        drop(memory);
-    })
-    .map_err(setup)?;
+    let _watch = watch(&channel, client.as_ref(), halves.waiter, &door, halves.memory()).map_err(setup)?;
     let server::Rings { commands, stage, marks, .. } = rings;
     let writer = Writer::resume(BufWriter::with_capacity(BUFFER, out), offset);
     let mut book = Book { commands, stage, marks, ringer, writer, part: Builder::default(), seen: 0 };
@@ -103,8 +87,7 @@ impl Book {
         while let Some(record) = self.commands.next().map_err(CaptureError::Fault)? {
             self.seen += 1;
             batch += 1;
-            let head = layout::header(record);
-            let op = head.map_or(0, |head| head.op);
+            let op = layout::header(record).map_or(0, |head| head.op);
             match note::text(op, record) {
                 Some(text) if op == note::FRAME => {
                     let time = text.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
@@ -116,13 +99,17 @@ impl Book {
                 },
                 None => {
                     let Self { part, stage, .. } = self;
-                    part.record(record, |blob, bulk| copy(stage, blob, bulk))
-                        .ok_or(damaged("Recording.stage", self.seen))?;
+                    let copied = part.record(record, |blob, bulk| {
+                        let bytes = staged(stage, blob)?;
+                        bytes.copy_to(bulk.give(bytes.len()));
+                        Some(())
+                    });
+                    copied.ok_or(damaged("Recording.stage", self.seen))?;
                     self.part.ends_frame = layout::ends_frame(op);
                 }
             }
             if self.part.ends_frame || self.part.is_full() {
-                self.pass()?;
+                self.writer.part(&mut self.part)?;
             }
             if batch == BATCH {
                 batch = 0;
@@ -136,31 +123,11 @@ impl Book {
         Ok(())
     }
 
-    fn pass(&mut self) -> Result<(), CaptureError> {
-        self.writer.part(&self.part)?;
-        let next = self.part.first + u64::from(self.part.records());
-        let frame = self.part.frame + u64::from(self.part.ends_frame);
-        self.part.reset(next, frame);
-        Ok(())
-    }
-
     fn finish(mut self) -> Result<(), CaptureError> {
         if !self.part.is_empty() {
-            self.pass()?;
+            self.writer.part(&mut self.part)?;
         }
         self.writer.finish()?.flush()?;
         Ok(())
     }
-}
-
-/// Copies bulk bytes out of the stage.
-fn copy(stage: &mut StageReader<'_>, blob: BlobRef, bulk: &mut Room) -> Option<()> {
-    let place = StageRef { position: blob.offset, size: blob.size };
-    let bytes = match stage.get(place) {
-        Ok(bytes) => bytes,
-        // Published since the last look.
-        Err(_) => stage.refresh().and_then(|()| stage.get(place)).ok()?,
-    };
-    bytes.copy_to(bulk.give(bytes.len()));
-    Some(())
 }

@@ -22,7 +22,7 @@ use runahead_core::{
     link::{Bells, Link, Look, Patience, Rest, Tally},
 };
 use runahead_rings::{
-    Doorbell, InPlace, ReserveError, Ringer, StageError, StageReader, StageRef, Waiter, Watermark, client,
+    Doorbell, InPlace, ReserveError, Ringer, StageError, StageReader, Waiter, Watermark, client,
 };
 use runahead_wire::BlobRef;
 
@@ -30,6 +30,7 @@ use super::{
     CaptureError, Writer, damaged, layout,
     note::{self, REQUEST},
     part::Request,
+    staged,
     writer::{Origin, create_new},
 };
 use crate::{
@@ -260,12 +261,7 @@ impl Scribe {
     /// Copies bulk bytes out of the client's stage; their place in the scribe's.
     fn bulk(&mut self, stage: &mut StageReader<'_>, blob: BlobRef) -> Result<u64, Stop> {
         let lost = || Stop::Damaged(damaged("Recording.stage", blob.offset));
-        let place = StageRef { position: blob.offset, size: blob.size };
-        let bytes = match stage.get(place) {
-            Ok(bytes) => bytes,
-            // Published since the last look.
-            Err(_) => stage.refresh().and_then(|()| stage.get(place)).map_err(|_| lost())?,
-        };
+        let bytes = staged(stage, blob).ok_or_else(lost)?;
         loop {
             match self.rings.stage.reserve(bytes.len()) {
                 Ok(mut grant) => {

@@ -15,13 +15,13 @@ use std::{
 use runahead_wire::{
     Bulk, Frame, Handle, Row, Stage,
     catalogue::Class,
-    pipe::{Op, ROWS, rows},
+    pipe::{Op, rows},
     values::DebugMarkOp,
 };
 
 use super::{
     Capture, CaptureError, Part, Writer, handles, layout,
-    part::{Builder, Placed},
+    part::{Builder, Item, Placed},
     past::{self, Past},
     renumber::{Groups, Object, Renumber},
 };
@@ -36,114 +36,135 @@ pub fn trim<R: Read + Seek, W: Write>(
     last: u64,
     out: W,
 ) -> Result<u64, CaptureError> {
-    let (begin, end) = (capture.parts_of(first)?.start, capture.parts_of(last)?.end);
-    let gone = gone(capture, begin)?;
-    let mut writer = Writer::new(out, capture.origin())?;
-    let (mut new, mut renumber, mut groups) = (Builder::default(), Renumber::default(), Groups::default());
-    new.reset(1, 0);
-    let mut copy: Vec<u8> = Vec::new();
-    let mut past = Following::default();
+    let range = capture.parts_of(first)?.start..capture.parts_of(last)?.end;
+    let gone = gone(capture, first)?;
+    let mut trimmed = Trimmed {
+        writer: Writer::new(out, capture.origin())?,
+        part: Builder::default(),
+        renumber: Renumber::default(),
+        gone,
+        copy: Vec::new(),
+    };
+    trimmed.part.reset(1, 0);
+    each_before(capture, first, |part, item, matters| match item {
+        Item::Record(ordinal, record) if matters => trimmed.record(part, ordinal, record),
+        Item::Record(..) => Ok(()),
+        Item::Request(placed) => trimmed.request(placed),
+    })?;
     let mut part = Part::default();
-    for number in 0..end {
-        if number < begin {
-            past.begin(capture, number)?;
-        }
+    for number in range {
         capture.read(number, &mut part)?;
+        for item in part.items() {
+            match item? {
+                Item::Record(ordinal, record) => trimmed.record(&part, ordinal, record)?,
+                Item::Request(placed) => trimmed.request(placed)?,
+            }
+        }
         let head = part.head();
-        let mut requests = part.requests().iter().peekable();
-        for (ordinal, record) in (head.first..).zip(part.records()) {
-            while let Some(placed) = requests.next_if(|placed| placed.after < ordinal) {
-                past.past.request(&placed.request);
-                groups.request(&placed.request);
-                renumber.request(&placed.request);
-                add(&mut writer, &mut new, placed)?;
-            }
-            let record = record?;
-            // What is not one names no handles.
-            Frame::parse(record).map_err(|refusal| CaptureError::Record { ordinal, refusal })?;
-            let op = layout::header(record).map_or(0, |head| head.op);
-            groups.record(record);
-            if number < begin && !past.past.matters(record) || is_of(record, &groups, &gone) {
-                continue;
-            }
-            copy.clear();
-            copy.extend_from_slice(record);
-            renumber.record(&mut copy, ordinal)?;
-            if renumber.changes && is_state(record) {
-                continue;
-            }
-            if op == Op::Present.raw() {
-                layout::replace_serial(&mut copy, new.frame + 1);
-            }
-            new.record(&copy, |blob, bulk| match part.resolve(&blob)? {
-                Bulk::Bytes(bytes) => {
-                    bulk.give(bytes.len()).copy_from_slice(bytes);
-                    Some(())
-                }
-                // A part answers with bytes.
-                _ => None,
-            })
-            .ok_or(super::damaged("Part.bulk", ordinal))?;
-            if new.is_full() && !layout::ends_frame(op) {
-                pass(&mut writer, &mut new)?;
-            }
-        }
-        for placed in requests {
-            past.past.request(&placed.request);
-            groups.request(&placed.request);
-            renumber.request(&placed.request);
-            add(&mut writer, &mut new, placed)?;
-        }
-        if number >= begin && head.ends_frame {
-            (new.ends_frame, new.nanoseconds) = (true, head.nanoseconds);
-            pass(&mut writer, &mut new)?;
+        if head.ends_frame {
+            (trimmed.part.ends_frame, trimmed.part.nanoseconds) = (true, head.nanoseconds);
+            trimmed.writer.part(&mut trimmed.part)?;
         }
     }
-    let records = new.first - 1;
-    writer.finish()?;
+    let records = trimmed.part.first - 1;
+    trimmed.writer.finish()?;
     Ok(records)
 }
 
-/// Follows the frames before the range.
-#[derive(Default)]
-struct Following {
-    past: Past,
-    /// The frame that was looked at, behind its number.
-    frame: Option<u64>,
-    part: Part,
+/// The new capture.
+struct Trimmed<W: Write> {
+    writer: Writer<W>,
+    part: Builder,
+    renumber: Renumber,
+    gone: HashSet<Object>,
+    /// The record at hand.
+    copy: Vec<u8>,
 }
 
-impl Following {
-    /// A part is about to be looked at: where it is the first of its frame, so is the frame.
-    fn begin<R: Read + Seek>(&mut self, capture: &mut Capture<R>, number: usize) -> Result<(), CaptureError> {
-        let frame = capture.frame_of(number);
-        if self.frame == Some(frame) {
-            return Ok(());
+impl<W: Write> Trimmed<W> {
+    fn request(&mut self, placed: &Placed) -> Result<(), CaptureError> {
+        self.renumber.groups.request(&placed.request);
+        self.part.request(placed.request.clone());
+        if self.part.is_full() {
+            self.writer.part(&mut self.part)?;
         }
-        self.frame = Some(frame);
-        let mut copies = false;
-        for number in capture.parts_of(frame)? {
-            capture.read(number, &mut self.part)?;
-            copies |= past::any_copies(self.part.records().flatten());
-        }
-        self.past.begin(copies);
         Ok(())
     }
-}
 
-/// Whether a record is about one of these objects: it makes, changes, ends or binds it.
-fn is_of(record: &[u8], groups: &Groups, objects: &HashSet<Object>) -> bool {
-    let class = layout::header(record)
-        .and_then(|head| ROWS.get(usize::from(head.op).wrapping_sub(1)))
-        .map(|row| row.class);
-    let owned = matches!(class, Some(Class::Screen | Class::Cso | Class::Object | Class::Query));
-    let subject = handles::subject(record).and_then(|(kind, handle)| groups.object(kind, handle));
-    owned && subject.is_some_and(|object| objects.contains(&object))
+    fn record(&mut self, part: &Part, ordinal: u64, record: &[u8]) -> Result<(), CaptureError> {
+        // What is not one names no handles.
+        Frame::parse(record).map_err(|refusal| CaptureError::Record { ordinal, refusal })?;
+        if self.is_gone(record) {
+            return Ok(());
+        }
+        self.copy.clear();
+        self.copy.extend_from_slice(record);
+        self.renumber.record(&mut self.copy, ordinal)?;
+        if self.renumber.changes && is_state(record) {
+            return Ok(());
+        }
+        let presents = layout::op(record) == Some(Op::Present);
+        if presents {
+            layout::replace_serial(&mut self.copy, self.part.frame + 1);
+        }
+        let copied = self.part.record(&self.copy, |blob, bulk| match part.resolve(&blob)? {
+            Bulk::Bytes(bytes) => {
+                bulk.give(bytes.len()).copy_from_slice(bytes);
+                Some(())
+            }
+            // A part answers with bytes.
+            _ => None,
+        });
+        copied.ok_or(super::damaged("Part.bulk", ordinal))?;
+        if self.part.is_full() && !presents {
+            self.writer.part(&mut self.part)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a record is about an object that is left out: it makes, changes, ends or binds it.
+    fn is_gone(&self, record: &[u8]) -> bool {
+        let class = layout::op(record).map(|op| op.info().class);
+        let owned = matches!(class, Some(Class::Screen | Class::Cso | Class::Object | Class::Query));
+        owned && self.renumber.groups.subject(record).is_some_and(|object| self.gone.contains(&object))
+    }
 }
 
 fn is_state(record: &[u8]) -> bool {
     let mark = Frame::parse(record).and_then(<rows::DebugMark<'_> as Row<'_>>::decode);
     mark.is_ok_and(|row| row.payload.op() == Some(DebugMarkOp::State))
+}
+
+/// Gives what is in the frames before one to `each`, in order, and whether that one needs it.
+fn each_before<R: Read + Seek>(
+    capture: &mut Capture<R>,
+    frame: u64,
+    mut each: impl FnMut(&Part, Item<'_>, bool) -> Result<(), CaptureError>,
+) -> Result<(), CaptureError> {
+    let mut past = Past::default();
+    let mut parts: Vec<Part> = Vec::new();
+    for earlier in 0..frame {
+        let numbers = capture.parts_of(earlier)?;
+        parts.resize_with(numbers.len(), Part::default);
+        for (number, part) in numbers.zip(&mut parts) {
+            capture.read(number, part)?;
+        }
+        past.begin(past::any_copies(parts.iter().flat_map(Part::records).flatten()));
+        for part in &parts {
+            for item in part.items() {
+                let item = item?;
+                let matters = match item {
+                    Item::Record(_, record) => past.matters(record),
+                    Item::Request(placed) => {
+                        past.request(&placed.request);
+                        true
+                    }
+                };
+                each(part, item, matters)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What is known of an object of the frames before the range.
@@ -155,64 +176,50 @@ struct Lifetime {
     needs: HashSet<Object>,
 }
 
-/// Objects that ended before a part and that nothing which is kept depends on.
-fn gone<R: Read + Seek>(capture: &mut Capture<R>, begin: usize) -> Result<HashSet<Object>, CaptureError> {
-    let (mut groups, mut past, mut part) = (Groups::default(), Following::default(), Part::default());
+/// Objects that ended before a frame and that nothing which is kept depends on.
+fn gone<R: Read + Seek>(capture: &mut Capture<R>, frame: u64) -> Result<HashSet<Object>, CaptureError> {
+    let mut groups = Groups::default();
     let mut objects: HashMap<Object, Lifetime> = HashMap::new();
     // Records that are kept and may look at any object that was there.
     let mut looks: Vec<u64> = Vec::new();
-    for number in 0..begin {
-        past.begin(capture, number)?;
-        capture.read(number, &mut part)?;
-        let mut requests = part.requests().iter().peekable();
-        for (ordinal, record) in (part.head().first..).zip(part.records()) {
-            while let Some(placed) = requests.next_if(|placed| placed.after < ordinal) {
-                past.past.request(&placed.request);
+    each_before(capture, frame, |_, item, matters| {
+        let (ordinal, record) = match item {
+            Item::Record(ordinal, record) => (ordinal, record),
+            Item::Request(placed) => {
                 groups.request(&placed.request);
+                return Ok(());
             }
-            let record = record?;
-            Frame::parse(record).map_err(|refusal| CaptureError::Record { ordinal, refusal })?;
-            groups.record(record);
-            if !past.past.matters(record) {
-                continue;
+        };
+        Frame::parse(record).map_err(|refusal| CaptureError::Record { ordinal, refusal })?;
+        groups.record(record);
+        let Some(op) = layout::op(record).filter(|_| matters) else { return Ok(()) };
+        let class = op.info().class;
+        let moves = matches!(op, Op::ResourceCopyRegion | Op::CopyBuffer | Op::GetTextureImageToBuffer);
+        if class == Class::Verb || moves {
+            looks.push(ordinal);
+        }
+        let Some(subject) = groups.subject(record) else { return Ok(()) };
+        if handles::ends(op) {
+            if let Some(object) = objects.get_mut(&subject) {
+                object.died = Some(ordinal);
             }
-            let Some(head) = layout::header(record) else { continue };
-            let Some(row) = ROWS.get(usize::from(head.op).wrapping_sub(1)) else { continue };
-            let moves = [Op::ResourceCopyRegion, Op::CopyBuffer, Op::GetTextureImageToBuffer];
-            if row.class == Class::Verb || moves.iter().any(|op| op.raw() == head.op) {
-                looks.push(ordinal);
-            }
-            let subject = handles::subject(record).and_then(|(kind, handle)| groups.object(kind, handle));
-            let Some(subject) = subject else { continue };
-            if handles::ends(head.op) {
-                if let Some(object) = objects.get_mut(&subject) {
-                    object.died = Some(ordinal);
-                }
-                continue;
-            }
-            let defines = handles::makes(head.op) || head.op == Op::SetFramebufferState.raw();
-            if defines && !objects.contains_key(&subject) {
-                objects.insert(subject, Lifetime { born: ordinal, ..Lifetime::default() });
-            }
-            // A bind makes nothing of what it names.
-            if matches!(row.class, Class::State) && head.op != Op::SetFramebufferState.raw() {
-                continue;
-            }
-            let mut named = HashSet::new();
-            let mut copy = record.to_vec();
-            handles::replace(&mut copy, |kind, handle: Handle| {
-                named.extend(groups.object(kind, handle).filter(|object| *object != subject));
+            return Ok(());
+        }
+        if handles::defines(op) {
+            objects.entry(subject).or_insert(Lifetime { born: ordinal, ..Lifetime::default() });
+        }
+        // A bind makes nothing of what it names.
+        if class == Class::State && op != Op::SetFramebufferState {
+            return Ok(());
+        }
+        if let Some(object) = objects.get_mut(&subject) {
+            handles::replace(&mut record.to_vec(), |kind, handle: Handle| {
+                object.needs.extend(groups.object(kind, handle).filter(|object| *object != subject));
                 handle
             });
-            if let Some(object) = objects.get_mut(&subject) {
-                object.needs.extend(named);
-            }
         }
-        for placed in requests {
-            past.past.request(&placed.request);
-            groups.request(&placed.request);
-        }
-    }
+        Ok(())
+    })?;
     let unseen = |object: &Lifetime| {
         let Some(died) = object.died else { return false };
         let next = looks.partition_point(|look| *look < object.born);
@@ -234,16 +241,4 @@ fn gone<R: Read + Seek>(capture: &mut Capture<R>, begin: usize) -> Result<HashSe
             gone.remove(&object);
         }
     }
-}
-
-fn add<W: Write>(writer: &mut Writer<W>, part: &mut Builder, placed: &Placed) -> Result<(), CaptureError> {
-    part.request(placed.request.clone());
-    if part.is_full() { pass(writer, part) } else { Ok(()) }
-}
-
-fn pass<W: Write>(writer: &mut Writer<W>, part: &mut Builder) -> Result<(), CaptureError> {
-    writer.part(part)?;
-    let (next, frame) = (part.first + u64::from(part.records()), part.frame + u64::from(part.ends_frame));
-    part.reset(next, frame);
-    Ok(())
 }

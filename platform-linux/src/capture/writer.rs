@@ -103,16 +103,17 @@ impl<W: Write> Writer<W> {
         Self { out, at, index: Vec::new(), plain, scratch, remembered }
     }
 
-    /// Writes a part.
+    /// Writes a part, which is empty then for what follows.
     ///
     /// # Errors
     /// The writer's; the file then holds what was written before.
-    pub fn part(&mut self, part: &Builder) -> io::Result<()> {
+    pub fn part(&mut self, part: &mut Builder) -> io::Result<()> {
         part.encode(self.index.len() as u64, &mut self.remembered, &mut self.plain);
         let span = write_chunk(&mut self.out, Tag::Part, &self.plain, &mut self.scratch)?;
         let Builder { first, frame, ends_frame, .. } = *part;
         self.index.push(IndexEntry { at: self.at, first, records: part.records(), frame, ends_frame });
         self.at += span;
+        part.advance();
         Ok(())
     }
 

@@ -5,6 +5,8 @@ use std::{
     os::fd::{AsFd, OwnedFd},
 };
 
+use runahead_rings::Waiter;
+
 use crate::{
     control::{
         channel::{ChannelError, ClientChannel, Until},
@@ -72,17 +74,27 @@ impl Line {
     /// # Errors
     /// The kernel's: no thread, no descriptor.
     pub(crate) fn watch(&self, process: Option<&Process>) -> Result<Watch, ChannelError> {
-        let own = |descriptor: &dyn AsFd| descriptor.as_fd().try_clone_to_owned().map_err(ChannelError::Io);
-        let sources = Sources {
-            socket: Some(own(&self.channel)?),
-            process: process.map(|process| own(process)).transpose()?,
-        };
-        let (waiter, memory, door) = (self.halves.waiter, self.halves.keep.memory(), self.door.clone());
-        let watch: io::Result<Watch> = Watch::spawn(sources, move |_: peer::Death| {
-            waiter.announce_death(&door);
-            // What the waiter lies in.
-            drop(memory);
-        });
-        watch.map_err(ChannelError::Io)
+        let Self { halves, channel, door, .. } = self;
+        watch(channel, process, halves.waiter, door, halves.keep.memory()).map_err(ChannelError::Io)
     }
+}
+
+/// Ends every wait for the peer at the other end of a socket, whose process it is, as soon as the kernel says that it is
+/// gone. The waiter lies in `memory`.
+pub(crate) fn watch(
+    socket: &impl AsFd,
+    process: Option<&impl AsFd>,
+    waiter: Waiter<'static>,
+    door: &Door,
+    memory: impl Send + 'static,
+) -> io::Result<Watch> {
+    let sources = Sources {
+        socket: Some(socket.as_fd().try_clone_to_owned()?),
+        process: process.map(|process| process.as_fd().try_clone_to_owned()).transpose()?,
+    };
+    let door = door.clone();
+    Watch::spawn(sources, move |_: peer::Death| {
+        waiter.announce_death(&door);
+        drop(memory);
+    })
 }

@@ -6,7 +6,10 @@ use std::{
     ops::RangeInclusive,
 };
 
-use runahead_linux::capture::{Capture, CaptureError, Part};
+use runahead_linux::capture::{
+    Capture, CaptureError, Part,
+    part::{Item, Placed},
+};
 use runahead_wire::pipe::Record;
 
 /// Writes the records of some frames, or of all and what follows them.
@@ -24,12 +27,14 @@ pub fn list(
     for number in parts {
         capture.read(number, &mut part)?;
         let head = part.head();
-        let mut requests = part.requests().iter().peekable();
-        for (ordinal, record) in (head.first..).zip(part.records()) {
-            while let Some(placed) = requests.next_if(|placed| placed.after < ordinal) {
-                request(head.frame, placed, json, out)?;
-            }
-            let record = record?;
+        for item in part.items() {
+            let (ordinal, record) = match item? {
+                Item::Record(ordinal, record) => (ordinal, record),
+                Item::Request(placed) => {
+                    request(head.frame, placed, json, out)?;
+                    continue;
+                }
+            };
             let decoded =
                 Record::decode(record).map_err(|refusal| CaptureError::Record { ordinal, refusal })?;
             let name = decoded.op().name();
@@ -42,9 +47,6 @@ pub fn list(
             } else {
                 writeln!(out, "frame {} record {ordinal} {}", head.frame, text(&decoded))?;
             }
-        }
-        for placed in requests {
-            request(head.frame, placed, json, out)?;
         }
     }
     out.flush()?;
@@ -59,12 +61,7 @@ pub fn text(record: &Record<'_>) -> String {
     row.unwrap_or(text)
 }
 
-fn request(
-    frame: u64,
-    placed: &runahead_linux::capture::part::Placed,
-    json: bool,
-    out: &mut impl Write,
-) -> Result<(), CaptureError> {
+fn request(frame: u64, placed: &Placed, json: bool, out: &mut impl Write) -> Result<(), CaptureError> {
     let (after, request) = (placed.after, &placed.request);
     if json {
         let object = serde_json::json!({ "frame": frame, "after": after, "request": format!("{request:?}") });

@@ -36,8 +36,7 @@ use runahead_wire::{
 };
 
 use crate::common::prepare;
-
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_runahead-server");
+pub use crate::common::{PROGRAM, Random};
 
 /// Counts events.
 #[derive(Clone, Debug, Default)]
@@ -100,23 +99,6 @@ pub fn draw() -> DrawInfo {
 }
 
 pub const RANGE: [DrawRange; 1] = [DrawRange { start: 0, count: 3, index_bias: 0 }];
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-}
 
 /// Frames of draws, state, uploads, objects that come and go, fences, queries and readbacks.
 pub fn stream(pipe: &mut impl Session, frames: u64, piece: usize) {
