@@ -10,6 +10,7 @@
 //! | [`peer`] | knowing from the kernel that a peer is gone |
 //! | [`spawn`] | starting a server from inside somebody else's program |
 //! | [`session`] | clients and servers, in one call, two threads or two processes |
+//! | [`listing`] | what a backend was called for, in a file |
 //! | [`native`] | the backends on this system's drivers and window systems |
 //! | [`storage`] | the core's tables on the heap |
 //! | [`settings`] | the environment variables of a client |
@@ -22,6 +23,7 @@ pub mod capture;
 pub mod control;
 pub mod doorbell;
 pub mod environment;
+pub mod listing;
 pub mod native;
 pub mod peer;
 mod pin;

@@ -39,13 +39,15 @@ mod shared;
 mod statistics;
 
 use std::{
-    io,
+    fmt, io,
     os::fd::{AsFd, OwnedFd},
     sync::{Arc, OnceLock},
     time::Instant,
 };
 
+use runahead_core::Fault;
 use runahead_rings::{Bell, Doorbell};
+use runahead_wire::event::Events;
 
 pub use client::{Choice, Client, Config, Diagnostics, OpenError, RequestError, Wanted};
 pub use live::LiveError;
@@ -56,6 +58,11 @@ pub use shared::SharedClient;
 pub use statistics::{Counting, Statistics};
 
 use crate::doorbell::{EventFdDoorbell, FutexDoorbell};
+
+/// What hears the events of a client's session.
+pub trait Hears: Events<Error = Fault> + fmt::Debug + 'static {}
+
+impl<E: Events<Error = Fault> + fmt::Debug + 'static> Hears for E {}
 
 /// Where records are applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -12,7 +12,9 @@ mod built;
 pub mod fuzz;
 pub mod recordings;
 pub mod scenes;
+mod scratch;
 pub mod sessions;
 pub mod steady;
 
 pub use built::built;
+pub use scratch::Scratch;

@@ -77,10 +77,7 @@ pub fn folder() -> PathBuf {
 /// It has fewer, or one of the files is none.
 pub fn take(from: &Path, to: &Path) -> Result<(), String> {
     let told = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    // Whoever writes it may be at work a little longer than its program.
-    let whole = File::open(from).and_then(|file| file.lock_shared());
-    whole.map_err(|error| told(from, &error))?;
-    let mut capture = Capture::open(from).map_err(|error| told(from, &error))?;
+    let mut capture = Capture::open_whole(from).map_err(|error| told(from, &error))?;
     let out = File::create(to).map_err(|error| told(to, &error))?;
     trim::trim(&mut capture, 0, FRAMES - 1, out).map_err(|error| told(from, &error))?;
     Ok(())

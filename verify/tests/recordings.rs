@@ -6,15 +6,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::OnceLock,
 };
 
 use runahead_linux::{capture::Capture, session::Topology};
 use runahead_verify::{
-    built,
+    Scratch, built,
     recordings::{Digests, FRAMES, Recording, digests, expected, folder, renderer, text},
 };
 
@@ -36,32 +33,12 @@ fn said(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder that is gone with its test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{number}-{name}", std::process::id());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir(&folder).expect("room");
-        Self(folder)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Plays a recording; what its frames show, and how many verbs were compared, of how many.
 fn played(recording: &Recording, topology: Topology) -> (Digests, u64, u64) {
-    let images = Scratch::new(&format!("{}-{}", recording.name, topology.name()));
-    let (file, to) = (recording.file(), images.0.to_str().expect("text").to_owned());
-    let file = file.to_str().expect("text");
-    let output = replay(&[file, "--topology", topology.name(), "--images", &to, "--verify"]);
+    let scratch = Scratch::new(env!("CARGO_TARGET_TMPDIR"));
+    let (file, images) = (recording.file(), scratch.path("images"));
+    let [file, to] = [&file, &images].map(|path| path.to_str().expect("text"));
+    let output = replay(&[file, "--topology", topology.name(), "--images", to, "--verify"]);
     let context = format!("{} on {}: {}", recording.name, topology.name(), said(&output.stderr));
     assert!(output.status.success(), "{context}");
     let counts = said(&output.stderr).lines().find_map(|line| {
@@ -70,7 +47,7 @@ fn played(recording: &Recording, topology: Topology) -> (Digests, u64, u64) {
         Some((compared.parse().ok()?, of.parse().ok()?))
     });
     let (compared, of) = counts.unwrap_or_else(|| panic!("nothing was compared: {context}"));
-    (digests(recording.name, &images.0).expect("images"), compared, of)
+    (digests(recording.name, &images).expect("images"), compared, of)
 }
 
 #[test]
@@ -133,9 +110,9 @@ fn each_frame_is_reached_alone_and_stands_alone_when_trimmed() {
         let file = recording.file();
         let file = file.to_str().expect("text");
         let (all, ..) = played(recording, Topology::Direct);
-        let scratch = Scratch::new(&format!("{}-alone", recording.name));
-        let path = |name: &str| scratch.0.join(name).to_str().expect("text").to_owned();
         for frame in [5, 11] {
+            let scratch = Scratch::new(env!("CARGO_TARGET_TMPDIR"));
+            let path = |name: &str| scratch.path(name).to_str().expect("text").to_owned();
             let (images, part, shown) = (path("seek"), path("part.rah"), path("part"));
             let number = frame.to_string();
             let one = |arguments: &[&str]| {
@@ -151,10 +128,6 @@ fn each_frame_is_reached_alone_and_stands_alone_when_trimmed() {
             let trimmed = digests(recording.name, Path::new(&shown)).expect("images");
             assert_eq!(trimmed.values().collect::<Vec<_>>(), [expected], "{} {frame}", recording.name);
             assert_eq!(Capture::open(Path::new(&part)).expect("a capture").frames(), 1);
-            for folder in [&images, &shown] {
-                fs::remove_dir_all(folder).expect("a folder");
-            }
-            fs::remove_file(&part).expect("a file");
         }
     }
 }

@@ -99,6 +99,26 @@ pub enum Shape {
     Struct(&'static StructInfo),
 }
 
+impl Shape {
+    /// Bytes of it.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Plain { name } => match *name {
+                "u8" | "i8" => 1,
+                "u16" | "i16" => 2,
+                "u64" | "i64" => 8,
+                _ => 4,
+            },
+            Self::Handle => size_of::<crate::Handle>(),
+            Self::Blob => size_of::<crate::BlobRef>(),
+            Self::Value { size, .. } => *size,
+            Self::Array { count, size, .. } => count * size,
+            Self::Struct(info) => info.size,
+        }
+    }
+}
+
 /// One member of a payload struct.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberInfo {

@@ -3,7 +3,6 @@
 use core::fmt;
 
 use runahead_wire::{
-    Handle,
     payload::{MemberInfo, Shape, StructInfo},
     pipe::Op,
 };
@@ -30,19 +29,7 @@ pub(super) fn members(item: &Shape, len: usize) -> usize {
 
 /// Bytes of an item. At least 1, so that a division is no question.
 fn size_of_item(item: &Shape) -> usize {
-    match item {
-        Shape::Plain { name } => match *name {
-            "u8" | "i8" => 1,
-            "u16" | "i16" => 2,
-            "u64" | "i64" => 8,
-            _ => 4,
-        },
-        Shape::Handle => size_of::<Handle>(),
-        Shape::Blob => size_of::<runahead_wire::BlobRef>(),
-        Shape::Value { size, .. } => *size,
-        Shape::Array { count, size, .. } => (count * size).max(1),
-        Shape::Struct(info) => info.size.max(1),
-    }
+    item.size().max(1)
 }
 
 /// The first member of no members of its own that differs, and its place; `at` is the place of the item.

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use runahead_wire::{limits::MESSAGE_BYTES, payload::DebugMark, pipe::Pipe, values::DebugMarkOp};
+
 use super::{Contents, Field, Name, visit};
 use crate::{
     state::State,
@@ -82,6 +84,23 @@ impl<'a> Snapshot<'a> {
     #[must_use]
     pub const fn from_bytes(bytes: &'a [u8]) -> Self {
         Self(bytes)
+    }
+
+    /// Sends it ahead of the verb that it is of.
+    ///
+    /// # Errors
+    /// The pipe's.
+    pub fn send<P: Pipe>(&self, pipe: &mut P) -> Result<(), P::Error> {
+        for piece in self.0.chunks(MESSAGE_BYTES as usize) {
+            let mark = DebugMark {
+                op: DebugMarkOp::State.raw(),
+                id: self.0.len() as u32,
+                text_size: piece.len() as u32,
+                ..DebugMark::default()
+            };
+            pipe.debug_mark(&mark, piece)?;
+        }
+        Ok(())
     }
 
     /// Its bytes.

@@ -11,13 +11,12 @@ use runahead_core::{
 };
 use runahead_wire::{
     Handle,
-    limits::MESSAGE_BYTES,
     payload::{
-        ContextValues, DebugMark, FramebufferState, QueryDesc, ResourceDesc, SamplerParameters, SamplerView,
+        ContextValues, FramebufferState, QueryDesc, ResourceDesc, SamplerParameters, SamplerView,
         TextureParams, VertexAttrib, VertexBindingPoint,
     },
     pipe::Pipe,
-    values::{BufferUsage, DebugMarkOp},
+    values::BufferUsage,
 };
 
 use super::{
@@ -209,16 +208,7 @@ impl State {
             bytes.resize(small.needed, 0);
             taken(bytes).map_err(|_| Error::OutOfMemory)
         })?;
-        let whole = bytes.get(..size).unwrap_or_default();
-        for piece in whole.chunks(MESSAGE_BYTES as usize) {
-            let mark = DebugMark {
-                op: DebugMarkOp::State.raw(),
-                id: whole.len() as u32,
-                text_size: piece.len() as u32,
-                ..DebugMark::default()
-            };
-            turn.pipe.debug_mark(&mark, piece)?;
-        }
+        Snapshot::from_bytes(bytes.get(..size).unwrap_or_default()).send(turn.pipe)?;
         Ok(())
     }
 }

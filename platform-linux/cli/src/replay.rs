@@ -8,14 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use runahead_core::{
-    Silence,
-    compare::Check,
-    null::Null,
-    trace::{Call, Listener, Trace},
-};
+use runahead_core::{Silence, compare::Check, null::Null, trace::Trace};
 use runahead_linux::{
     capture::{Capture, Player, replay::Nobody, trim},
+    listing::Listing,
     native::gles::{self, Driver, WindowSystem},
     session::{Client, Config, Native, Sink, Topology},
 };
@@ -175,7 +171,14 @@ pub fn run(replay: &Replay, mut config: Config, out: &mut impl Write) -> Result<
                 let file = file.clone();
                 move || Listing::create(&file).map(Trace::new)
             };
-            on(replay, &config, &backend, make, |trace| trace.listener.finish(), out)
+            on(
+                replay,
+                &config,
+                &backend,
+                make,
+                |trace| trace.listener.finish().unwrap_or_else(|error| note(&error)),
+                out,
+            )
         }
     }
 }
@@ -343,35 +346,6 @@ impl Progress {
     fn end(self) {
         if self.shown {
             let _ = write!(io::stderr(), "\r\x1b[K");
-        }
-    }
-}
-
-/// Writes calls.
-#[derive(Debug)]
-struct Listing {
-    out: BufWriter<File>,
-    failed: Option<io::Error>,
-}
-
-impl Listing {
-    fn create(file: &Path) -> Result<Self, String> {
-        let out = File::create(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        Ok(Self { out: BufWriter::new(out), failed: None })
-    }
-
-    fn finish(mut self) {
-        let flushed = self.out.flush();
-        if let Some(error) = self.failed.or(flushed.err()) {
-            note(&format!("the listing is not whole: {error}"));
-        }
-    }
-}
-
-impl Listener for Listing {
-    fn call(&mut self, call: &Call<'_>) {
-        if self.failed.is_none() {
-            self.failed = writeln!(self.out, "{call}").err();
         }
     }
 }

@@ -113,14 +113,11 @@ pub fn run(run: &Run) -> Result<(u8, Vec<String>), (u8, String)> {
     Ok((status, sentences))
 }
 
-/// What became of a recording. It is whole as soon as its lock is free: whoever writes it is another process, which has
-/// it all once the program has ended.
+/// What became of a recording.
 fn recorded(file: &Path) -> Result<String, String> {
     let told = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let open = File::open(file).map_err(|error| told(&error))?;
-    open.lock_shared().map_err(|error| told(&error))?;
-    let bytes = open.metadata().map_err(|error| told(&error))?.len();
-    let capture = Capture::open(file).map_err(|error| told(&error))?;
+    let capture = Capture::open_whole(file).map_err(|error| told(&error))?;
+    let bytes = file.metadata().map_err(|error| told(&error))?.len();
     let (frames, records) = (capture.frames(), capture.records());
     let kib = bytes.div_ceil(1024);
     let recorded = format!("recorded {frames} frames, {records} records, {kib} KiB: {}", file.display());

@@ -5,7 +5,6 @@ mod common;
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
 };
 
 use common::{runahead, said, server};
@@ -21,25 +20,17 @@ use runahead_wire::{
     values::{BackendKind, StorageKind},
 };
 
-/// A file that is gone with its test.
-struct Scratch(PathBuf);
+/// A path in a folder that is gone with its test.
+struct Scratch(PathBuf, #[expect(dead_code, reason = "kept for its drop")] runahead_verify::Scratch);
 
 impl Scratch {
     fn new(name: &str) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{number}-{name}", std::process::id());
-        Self(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name))
+        let folder = runahead_verify::Scratch::new(env!("CARGO_TARGET_TMPDIR"));
+        Self(folder.path(name), folder)
     }
 
     fn text(&self) -> &str {
         self.0.to_str().expect("a path of text")
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = if self.0.is_dir() { fs::remove_dir_all(&self.0) } else { fs::remove_file(&self.0) };
     }
 }
 

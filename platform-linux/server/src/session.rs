@@ -1,11 +1,6 @@
 //! One client, from its first word to its end, on the backend that the command line names.
 
-use std::{
-    fs::File,
-    io::{BufWriter, Write},
-    os::fd::OwnedFd,
-    path::{Path, PathBuf},
-};
+use std::{os::fd::OwnedFd, path::PathBuf};
 
 use runahead_core::{
     null::Null,
@@ -13,6 +8,7 @@ use runahead_core::{
 };
 use runahead_linux::{
     control::message::LogLevel,
+    listing::Listing,
     native::gles::{self, Driver, WindowSystem},
     session::{Busy, Log, ServeError, serve, serve_logging},
 };
@@ -53,38 +49,6 @@ impl Backend {
     }
 }
 
-/// Writes calls. An error shows when the session ends: a listing that is not whole is worse than none.
-#[derive(Debug)]
-struct Listing {
-    out: BufWriter<File>,
-    failed: Option<std::io::Error>,
-}
-
-impl Listing {
-    fn create(file: &Path) -> Result<Self, String> {
-        let out = File::create(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        Ok(Self { out: BufWriter::new(out), failed: None })
-    }
-
-    fn finish(mut self) {
-        let flushed = self.out.flush();
-        if let Some(error) = self.failed.or(flushed.err()) {
-            crate::say(
-                &mut std::io::stderr(),
-                format_args!("{}: the listing is not whole: {error}\n", runahead_linux::spawn::NAME),
-            );
-        }
-    }
-}
-
-impl Listener for Listing {
-    fn call(&mut self, call: &Call<'_>) {
-        if self.failed.is_none() {
-            self.failed = writeln!(self.out, "{call}").err();
-        }
-    }
-}
-
 /// Has something to say of each draw.
 #[derive(Debug)]
 struct Chatter {
@@ -120,7 +84,12 @@ pub fn run(socket: OwnedFd, backend: Backend) -> Result<(), ServeError> {
         }
         Backend::Trace(file) => {
             let make = move || Listing::create(&file).map(Trace::new);
-            serve(socket, BackendKind::Null, make, |trace| trace.listener.finish())
+            serve(socket, BackendKind::Null, make, |trace| {
+                if let Err(error) = trace.listener.finish() {
+                    let name = runahead_linux::spawn::NAME;
+                    crate::say(&mut std::io::stderr(), format_args!("{name}: {error}\n"));
+                }
+            })
         }
     }
 }

@@ -687,10 +687,9 @@ impl Recording {
         Self(folder.join("a.rah"))
     }
 
-    /// The whole recording: whoever writes it may be at work a little longer than its program.
+    /// The whole recording.
     fn capture(&self) -> Capture {
-        fs::File::open(&self.0).and_then(|file| file.lock_shared()).expect("a file");
-        Capture::open(&self.0).expect("a capture")
+        Capture::open_whole(&self.0).expect("a capture")
     }
 }
 

@@ -51,6 +51,17 @@ impl Capture {
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
         Self::new(BufReader::new(File::open(path)?))
     }
+
+    /// As [`Capture::open`], once nobody writes the file any more: whoever does may be at work a little longer than the
+    /// recorded program.
+    ///
+    /// # Errors
+    /// [`CaptureError`].
+    pub fn open_whole(path: &Path) -> Result<Self, CaptureError> {
+        let file = File::open(path)?;
+        file.lock_shared()?;
+        Self::new(BufReader::new(file))
+    }
 }
 
 impl<R: Read + Seek> Capture<R> {

@@ -13,11 +13,10 @@ use std::{
     ops::Range,
 };
 
-use runahead_core::{Fault, NativeConfig, RecordError, Session, link::Patience, reply_space};
+use runahead_core::{NativeConfig, RecordError, Session, link::Patience, reply_space};
 use runahead_rings::Pending;
 use runahead_wire::{
     DispatchError, Frame,
-    event::Events,
     payload::BindContext,
     pipe::{self, Op, rows},
     record::FLAG_REPLY,
@@ -31,7 +30,7 @@ use super::{
 };
 use crate::{
     control::message::{ContextAttributes, SurfaceOp, Terms},
-    session::{Client, Native, RequestError},
+    session::{Client, Hears, Native, RequestError},
 };
 
 /// Why a capture was not played to the end.
@@ -231,17 +230,12 @@ impl<R: Read + Seek> Player<R> {
     ///
     /// # Errors
     /// [`ReplayError`]; the session is of no use then.
-    pub fn frame<B, E, W>(
+    pub fn frame<B: Native + 'static, E: Hears, W: Watcher<dyn Session>>(
         &mut self,
         client: &mut Client<B, E>,
         frame: u64,
         watch: &mut W,
-    ) -> Result<(), ReplayError>
-    where
-        B: Native + 'static,
-        E: Events<Error = Fault> + fmt::Debug + 'static,
-        W: Watcher<dyn Session>,
-    {
+    ) -> Result<(), ReplayError> {
         let parts = self.capture.parts_of(frame)?;
         if frame < self.next_frame {
             return Err(ReplayError::Backwards { frame, next: self.next_frame });
@@ -256,17 +250,12 @@ impl<R: Read + Seek> Player<R> {
     ///
     /// # Errors
     /// As [`Player::frame`].
-    pub fn seek<B, E, W>(
+    pub fn seek<B: Native + 'static, E: Hears, W: Watcher<dyn Session>>(
         &mut self,
         client: &mut Client<B, E>,
         frame: u64,
         watch: &mut W,
-    ) -> Result<(), ReplayError>
-    where
-        B: Native + 'static,
-        E: Events<Error = Fault> + fmt::Debug + 'static,
-        W: Watcher<dyn Session>,
-    {
+    ) -> Result<(), ReplayError> {
         // Of a wrong frame nothing is played.
         self.capture.parts_of(frame)?;
         let whole = if frame > self.next_frame { self.whole_from(frame)? } else { frame };
@@ -353,12 +342,11 @@ impl<R: Read + Seek> Player<R> {
     ///
     /// # Errors
     /// As [`Player::frame`].
-    pub fn rest<B, E, W>(&mut self, client: &mut Client<B, E>, watch: &mut W) -> Result<(), ReplayError>
-    where
-        B: Native + 'static,
-        E: Events<Error = Fault> + fmt::Debug + 'static,
-        W: Watcher<dyn Session>,
-    {
+    pub fn rest<B: Native + 'static, E: Hears, W: Watcher<dyn Session>>(
+        &mut self,
+        client: &mut Client<B, E>,
+        watch: &mut W,
+    ) -> Result<(), ReplayError> {
         self.next_frame = self.capture.frames();
         self.parts(client, self.capture.parts(), watch)?;
         let recorded = client.pipe().recorded();
@@ -370,17 +358,12 @@ impl<R: Read + Seek> Player<R> {
         Ok(())
     }
 
-    fn parts<B, E, W>(
+    fn parts<B: Native + 'static, E: Hears, W: Watcher<dyn Session>>(
         &mut self,
         client: &mut Client<B, E>,
         end: usize,
         watch: &mut W,
-    ) -> Result<(), ReplayError>
-    where
-        B: Native + 'static,
-        E: Events<Error = Fault> + fmt::Debug + 'static,
-        W: Watcher<dyn Session>,
-    {
+    ) -> Result<(), ReplayError> {
         while self.next_part < end {
             if let Some(part) = self.ahead.pop_front() {
                 self.play(client, &part, watch)?;
@@ -398,17 +381,12 @@ impl<R: Read + Seek> Player<R> {
         Ok(())
     }
 
-    fn play<B, E, W>(
+    fn play<B: Native + 'static, E: Hears, W: Watcher<dyn Session>>(
         &mut self,
         client: &mut Client<B, E>,
         part: &Part,
         watch: &mut W,
-    ) -> Result<(), ReplayError>
-    where
-        B: Native + 'static,
-        E: Events<Error = Fault> + fmt::Debug + 'static,
-        W: Watcher<dyn Session>,
-    {
+    ) -> Result<(), ReplayError> {
         for item in part.items() {
             let (ordinal, record) = match item? {
                 Item::Record(ordinal, record) => (ordinal, record),
@@ -540,16 +518,12 @@ impl<R: Read + Seek> Player<R> {
         wanted.and_then(like).map_or(recorded, |config| config.id)
     }
 
-    fn request<B, E>(
+    fn request<B: Native + 'static, E: Hears>(
         &mut self,
         client: &mut Client<B, E>,
         after: u64,
         request: &Request,
-    ) -> Result<(), ReplayError>
-    where
-        B: Native + 'static,
-        E: Events<Error = Fault> + fmt::Debug + 'static,
-    {
+    ) -> Result<(), ReplayError> {
         self.past.request(request);
         let done = match request {
             Request::CreateContext { context, share, attributes } => {
@@ -582,10 +556,10 @@ impl<R: Read + Seek> Player<R> {
 }
 
 /// A record that was not taken, with what the server said of it.
-fn lost<B, E>(client: &mut Client<B, E>, ordinal: u64, error: RecordError) -> ReplayError
-where
-    B: Native + 'static,
-    E: Events<Error = Fault> + fmt::Debug + 'static,
-{
+fn lost<B: Native + 'static, E: Hears>(
+    client: &mut Client<B, E>,
+    ordinal: u64,
+    error: RecordError,
+) -> ReplayError {
     ReplayError::Session { ordinal, error, reason: client.reason() }
 }

@@ -25,7 +25,6 @@ use runahead_core::{
 use runahead_rings::{ReplyClient, Waiter, Watermark, client::Peek, split_replies};
 use runahead_wire::{
     caps::CapsView,
-    event::Events,
     pipe::{Either, Encoder},
     values::BackendKind,
 };
@@ -33,7 +32,7 @@ use runahead_wire::{
 use rustix::net::{Shutdown, shutdown};
 
 use super::{
-    Counting, Door, LiveError, Native, Sink, Statistics, Topology, clock,
+    Counting, Door, Hears, LiveError, Native, Sink, Statistics, Topology, clock,
     dial::Line,
     live::LiveReader,
     memory::{ClientKeep, MemoryError},
@@ -267,7 +266,7 @@ pub(super) type ClientPipe<B, E> = AnySession<'static, B, Heap, Wire, E>;
 
 /// A client's session. Dropping it ends it, orderly: what was recorded is still applied.
 #[derive(Debug)]
-pub struct Client<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
+pub struct Client<B: Native, E: Hears> {
     // Before what it works on: fields are dropped in order.
     pub(super) pipe: Option<ClientPipe<B, E>>,
     pub(super) remote: Option<Remote>,
@@ -313,7 +312,7 @@ impl Drop for Replies {
 }
 
 /// A client with no records yet: its pipe, and how to make the first one.
-impl<B: Native + Send + Sync + 'static, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
+impl<B: Native + Send + Sync + 'static, E: Hears> Client<B, E> {
     /// Opens a session. `make` brings the native API up, for a server in this process; a server process has its own.
     /// `events` gets what the server has to tell.
     ///
@@ -496,7 +495,7 @@ pub(super) fn unexpected(message: &ServerMessage) -> ChannelError {
     ChannelError::Corrupt(Corruption { owner: message.name(), field: "order" })
 }
 
-impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
+impl<B: Native, E: Hears> Client<B, E> {
     /// Ends the session, orderly, and waits until everything recorded was applied; the backend comes back where it
     /// was in this process.
     ///
@@ -848,10 +847,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Client<B, E> {
 }
 
 /// What a fault is in words, where the caller applies itself.
-pub(super) fn words<B: Native, E: Events<Error = Fault> + fmt::Debug>(
-    pipe: &ClientPipe<B, E>,
-    fault: Fault,
-) -> Option<String> {
+pub(super) fn words<B: Native, E: Hears>(pipe: &ClientPipe<B, E>, fault: Fault) -> Option<String> {
     match pipe {
         Either::First(applier) if matches!(fault, Fault::StateDiffers { .. }) => {
             applier.difference().map(|difference| format!("the states differ: {difference}"))
@@ -861,9 +857,7 @@ pub(super) fn words<B: Native, E: Events<Error = Fault> + fmt::Debug>(
 }
 
 /// What a client's pipe has counted.
-pub(super) fn counters<B: Native, E: Events<Error = Fault> + fmt::Debug>(
-    pipe: &ClientPipe<B, E>,
-) -> Counters {
+pub(super) fn counters<B: Native, E: Hears>(pipe: &ClientPipe<B, E>) -> Counters {
     match pipe {
         Either::Second(Encoder(recorder)) => recorder.counters(),
         Either::First(applier) => {
@@ -918,7 +912,7 @@ pub(super) fn take_caps(
     }
 }
 
-impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Drop for Client<B, E> {
+impl<B: Native, E: Hears> Drop for Client<B, E> {
     fn drop(&mut self) {
         self.end();
     }

@@ -31,13 +31,12 @@ use runahead_core::{
 use runahead_rings::{Answer, Pending, WaitError, Waiter, Watermark, client::Peek, lock::Host as _};
 use runahead_wire::{
     caps::CapsView,
-    event::Events,
     payload::{BindContext, DamageRect, Present},
     pipe::{Either, Encoder, Pipe as _},
 };
 
 use super::{
-    Client, Door, Native, RequestError, Statistics, Topology,
+    Client, Door, Hears, Native, RequestError, Statistics, Topology,
     client::{ClientPipe, Diagnostics, Remote, Wire, counters, own_caps, take_caps, unexpected, words},
     clock,
     live::{LiveError, LiveReader},
@@ -63,7 +62,7 @@ const NAP: Duration = Duration::from_micros(50);
 
 /// What the lock guards.
 #[derive(Debug)]
-struct Inside<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
+struct Inside<B: Native, E: Hears> {
     path: RecordPath<ClientPipe<B, E>, Heap>,
     /// By share group, where the caller applies: which thread used it last.
     users: Vec<User>,
@@ -91,7 +90,7 @@ struct User {
 ///
 /// Its methods that answer with a [`RequestError`] ask the server beside the records: one thread at a time, without
 /// the record path, so that others go on drawing.
-pub struct SharedClient<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> {
+pub struct SharedClient<B: Native, E: Hears> {
     inside: ManuallyDrop<Biased<Inside<B, E>>>,
     /// Waits for the server; nothing where the caller applies.
     far: Option<Far>,
@@ -105,7 +104,7 @@ pub struct SharedClient<B: Native, E: Events<Error = Fault> + fmt::Debug + 'stat
     reason: OnceLock<String>,
 }
 
-impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> fmt::Debug for SharedClient<B, E> {
+impl<B: Native, E: Hears> fmt::Debug for SharedClient<B, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedClient")
             .field("topology", &self.topology)
@@ -119,7 +118,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B, E> {
+impl<B: Native, E: Hears> SharedClient<B, E> {
     /// Shares a client that has no contexts yet.
     ///
     /// # Panics
@@ -591,15 +590,15 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> SharedClient<B,
 }
 
 /// Tells waiters of a panic in a turn, after the lock was left.
-struct Alarm<'a, B: Native, E: Events<Error = Fault> + fmt::Debug + 'static>(&'a SharedClient<B, E>);
+struct Alarm<'a, B: Native, E: Hears>(&'a SharedClient<B, E>);
 
-impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Drop for Alarm<'_, B, E> {
+impl<B: Native, E: Hears> Drop for Alarm<'_, B, E> {
     fn drop(&mut self) {
         self.0.lose(Fault::Panicked);
     }
 }
 
-impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Shared for SharedClient<B, E> {
+impl<B: Native, E: Hears> Shared for SharedClient<B, E> {
     type Session = ClientPipe<B, E>;
     type Storage = Heap;
 
@@ -677,7 +676,7 @@ impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Shared for Shar
     }
 }
 
-impl<B: Native, E: Events<Error = Fault> + fmt::Debug + 'static> Drop for SharedClient<B, E> {
+impl<B: Native, E: Hears> Drop for SharedClient<B, E> {
     fn drop(&mut self) {
         drop(self.dissolve());
     }

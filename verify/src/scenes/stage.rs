@@ -17,16 +17,14 @@ use runahead_wire::{
     Bulk, Handle,
     format::Format,
     handle::Kind,
-    limits::MESSAGE_BYTES,
     payload::{
-        BindContext, BoundView, Clear, DebugMark, DrawInfo, DrawRange, FramebufferState, HandleOnly,
-        ProgramDesc, ReadbackInfo, ResourceDesc, SamplerParameters, SubData, SubRegion, Surface, TexelBox,
-        TextureParams, VertexAttrib, VertexBindingPoint, VertexBuffer,
+        BindContext, BoundView, Clear, DrawInfo, DrawRange, FramebufferState, HandleOnly, ProgramDesc,
+        ReadbackInfo, ResourceDesc, SamplerParameters, SubData, SubRegion, Surface, TexelBox, TextureParams,
+        VertexAttrib, VertexBindingPoint, VertexBuffer,
     },
     values::{
-        AttribType, BufferMask, BufferUsage, ClearKind, DebugMarkOp, Filter, FramebufferTarget, MipFilter,
-        PixelFormat, PixelType, ResourceTarget, SpirvStatus, StageMask, StorageKind, SurfaceKind, Topology,
-        Wrap,
+        AttribType, BufferMask, BufferUsage, ClearKind, Filter, FramebufferTarget, MipFilter, PixelFormat,
+        PixelType, ResourceTarget, SpirvStatus, StageMask, StorageKind, SurfaceKind, Topology, Wrap,
     },
 };
 
@@ -192,17 +190,8 @@ impl<'a, P: Session> Stage<'a, P> {
         };
         let mut bytes = vec![0; needed];
         let taken = Snapshot::take(&mut bytes, &state, known, verb);
-        let whole = taken.map_err(|_| StageError::Scene("a state of two sizes"))?.as_bytes();
-        for piece in whole.chunks(MESSAGE_BYTES as usize) {
-            let mark = DebugMark {
-                op: DebugMarkOp::State.raw(),
-                id: whole.len() as u32,
-                text_size: piece.len() as u32,
-                ..DebugMark::default()
-            };
-            self.pipe.debug_mark(&mark, piece)?;
-        }
-        Ok(())
+        let snapshot = taken.map_err(|_| StageError::Scene("a state of two sizes"))?;
+        Ok(snapshot.send(self.pipe)?)
     }
 
     /// The tracker, for what has no line of its own here.

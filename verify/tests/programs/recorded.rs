@@ -1,31 +1,15 @@
 //! Programs that are recorded: what a recording shows is what the program showed, soon, and what it says when the two
 //! sides did not agree.
 
-use std::{fs::File, process::Output};
+use std::process::Output;
 
 use runahead_linux::capture::Capture;
+use runahead_verify::Scratch;
 
 use super::*;
 
-/// A folder that is gone with its test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
-        fs::create_dir(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn scratch() -> Scratch {
+    Scratch::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
 /// The command that records a program.
@@ -47,8 +31,7 @@ fn played(file: &Path, arguments: &[&str]) {
 
 /// Frames of a recording, once it is whole.
 fn frames(file: &Path) -> u64 {
-    File::open(file).and_then(|file| file.lock_shared()).unwrap();
-    let capture = Capture::open(file).unwrap();
+    let capture = Capture::open_whole(file).unwrap();
     assert!(capture.torn().is_none(), "{:?}", capture.torn());
     capture.frames()
 }
@@ -56,7 +39,7 @@ fn frames(file: &Path) -> u64 {
 /// The last frame, played again, is the picture that stood on the screen, and the program was killed.
 #[test]
 fn a_recording_shows_what_the_program_showed() {
-    let scratch = Scratch::new("shown");
+    let scratch = scratch();
     for (number, program) in
         [&["es2gears_x11"][..], &["glmark2-es2", "-b", "shading:duration=1000"]].into_iter().enumerate()
     {
@@ -85,7 +68,7 @@ fn a_recording_shows_what_the_program_showed() {
 /// all before it are played.
 #[test]
 fn any_frame_of_a_thousand_is_reached_within_a_second() {
-    let (scratch, screen) = (Scratch::new("thousand"), Screen::start().unwrap());
+    let (scratch, screen) = (scratch(), Screen::start().unwrap());
     let file = scratch.path("a.rah");
     let program = ["glmark2-es2", "-s", "128x128", "-b", "shading:duration=6"];
     let output = Running::start(&mut recording(&screen, &file, &program)).unwrap().finish(PATIENCE).unwrap();
@@ -114,7 +97,7 @@ fn any_frame_of_a_thousand_is_reached_within_a_second() {
 /// What the comparator said to the program it says of the recording, on every topology: field, verb, values, record.
 #[test]
 fn a_recording_of_sides_that_differ_says_where() {
-    let (scratch, screen) = (Scratch::new("differ"), Screen::start().unwrap());
+    let (scratch, screen) = (scratch(), Screen::start().unwrap());
     for (check, field) in
         [("corrupt", "values.active_texture_unit@Clear (record "), ("drop", "program.constants")]
     {
@@ -140,7 +123,7 @@ fn a_recording_of_sides_that_differ_says_where() {
 /// A program without EGL leaves no recording, and that is said; a file that is there stays.
 #[test]
 fn a_recording_that_is_none_is_said() {
-    let (scratch, screen) = (Scratch::new("none"), Screen::start().unwrap());
+    let (scratch, screen) = (scratch(), Screen::start().unwrap());
     let file = scratch.path("a.rah");
     let output = recording(&screen, &file, &["true"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -8,7 +8,7 @@ use std::{
 
 use runahead_core::{Silence, compare::visit, tracker::Verb};
 use runahead_linux::session::{Client, Native};
-use runahead_wire::{Handle, payload::Shape};
+use runahead_wire::payload::Shape;
 
 /// Writes what a draw would see, zeros left out: the state of the current context, and the objects that it names.
 pub fn dump<B: Native + 'static>(
@@ -25,7 +25,7 @@ pub fn dump<B: Native + 'static>(
                 // A string takes what is written to it.
                 let _ = write!(name, "[{index}]");
             }
-            let size = size(field.item).max(1);
+            let size = field.item.size().max(1);
             for (number, item) in field.bytes.chunks(size).enumerate() {
                 let name = if field.is_run { format!("{name}[{number}]") } else { name.clone() };
                 walk(&name, field.item, item, &mut lines);
@@ -43,22 +43,6 @@ pub fn dump<B: Native + 'static>(
         writeln!(out, "{name} = {value}")?;
     }
     Ok(())
-}
-
-fn size(shape: &Shape) -> usize {
-    match shape {
-        Shape::Plain { name } => match *name {
-            "u8" | "i8" => 1,
-            "u16" | "i16" => 2,
-            "u64" | "i64" => 8,
-            _ => 4,
-        },
-        Shape::Handle => size_of::<Handle>(),
-        Shape::Blob => size_of::<runahead_wire::BlobRef>(),
-        Shape::Value { size, .. } => *size,
-        Shape::Array { count, size, .. } => count * size,
-        Shape::Struct(info) => info.size,
-    }
 }
 
 /// The members of an item that are not zero.
