@@ -67,3 +67,28 @@ impl Layouts {
         self.kept.drain(..).map(|layout| Dead::Layout(layout.id))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_has_one_identity_as_long_as_it_is_kept() {
+        let (mut layouts, mut dead) = (Layouts::default(), Vec::new());
+        let mut find = |stride: i32, dead: &mut Vec<Dead>| {
+            let attributes = [VertexAttrib { stride, ..VertexAttrib::default() }; 2];
+            layouts.find(&attributes, &[VertexBindingPoint::default()], dead)
+        };
+        let ids: Vec<u64> = (0..KEPT as i32).map(|stride| find(stride, &mut dead)).collect();
+        assert!((0..KEPT as i32).zip(&ids).all(|(stride, id)| find(stride, &mut dead) == *id));
+        assert!(dead.is_empty(), "all are kept");
+        // The first one was used again, and so the second goes.
+        assert_eq!(find(0, &mut dead), ids[0]);
+        let other = find(1000, &mut dead);
+        assert!(matches!(dead[..], [Dead::Layout(id)] if id == ids[1]), "{:?}", dead.len());
+        assert!(!ids.contains(&other));
+        assert_ne!(find(1, &mut dead), ids[1], "what has gone is another one when it comes back");
+        assert!(!layouts.uses(ids[1]) && layouts.uses(ids[0]) && layouts.uses(other));
+        assert_eq!(layouts.drain().count(), KEPT);
+    }
+}
