@@ -157,11 +157,11 @@ pub fn run(replay: &Replay, mut config: Config, out: &mut impl Write) -> Result<
         Backend::Gles => {
             config.arguments = ["--backend", "gles"].map(Into::into).into();
             let make = || gles::open(&WindowSystem::Surfaceless, Driver::System);
-            on(replay, &config, &backend, make, drop, out)
+            on(replay, &config, &backend, capture, make, drop, out)
         }
         Backend::Null => {
             config.arguments = ["--backend", "null"].map(Into::into).into();
-            on(replay, &config, &backend, || Ok(Null::default()), drop, out)
+            on(replay, &config, &backend, capture, || Ok(Null::default()), drop, out)
         }
         Backend::Trace(file) => {
             let mut argument = std::ffi::OsString::from("trace=");
@@ -175,6 +175,7 @@ pub fn run(replay: &Replay, mut config: Config, out: &mut impl Write) -> Result<
                 replay,
                 &config,
                 &backend,
+                capture,
                 make,
                 |trace| trace.listener.finish().unwrap_or_else(|error| note(&error)),
                 out,
@@ -205,6 +206,7 @@ fn on<B: Native + Send + Sync + 'static>(
     replay: &Replay,
     config: &Config,
     backend: &Backend,
+    capture: Capture,
     make: impl FnOnce() -> Result<B, String> + Clone + Send + 'static,
     done: impl Fn(B),
     out: &mut impl Write,
@@ -214,7 +216,7 @@ fn on<B: Native + Send + Sync + 'static>(
     if let Wanted::Bench(rounds) = replay.wanted {
         return bench::bench(replay, config, rounds, backend, &make, out);
     }
-    let mut player = player(&replay.file)?;
+    let mut player = Player::new(capture);
     let frames = player.capture().frames();
     let mut client = open(config, &player, backend.kind(), make)?;
     let begun = Instant::now();
@@ -313,10 +315,6 @@ pub fn trim(file: &Path, frames: RangeInclusive<u64>, to: &Path) -> Result<Strin
             Err(told(&error))
         }
     }
-}
-
-fn player(file: &Path) -> Result<Player<BufReader<File>>, String> {
-    Capture::open(file).map(Player::new).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 /// Shows on a terminal how far it is.

@@ -8,12 +8,12 @@ use std::{
 
 use runahead_core::Silence;
 use runahead_linux::{
-    capture::replay::Nobody,
+    capture::{Capture, Player, replay::Nobody},
     session::{Client, Config, Native},
 };
 use serde_json::json;
 
-use super::{Backend, Replay, open, player};
+use super::{Backend, Replay, open};
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -76,7 +76,8 @@ fn round<B: Native + Send + Sync + 'static>(
     make: impl FnOnce() -> Result<B, String> + Send + 'static,
 ) -> Result<Round, String> {
     let told = |error: &dyn std::fmt::Display| format!("{}: {error}", replay.file.display());
-    let mut player = player(&replay.file)?;
+    let capture = Capture::open(&replay.file).map_err(|error| told(&error))?;
+    let mut player = Player::new(capture);
     let all = player.capture().frames();
     if all == 0 {
         return Err(told(&"the capture has no whole frame to measure"));
