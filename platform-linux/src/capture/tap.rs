@@ -266,9 +266,7 @@ impl Scribe {
             match self.rings.stage.reserve(bytes.len()) {
                 Ok(mut grant) => {
                     bytes.copy_to(&mut grant);
-                    let place = grant.commit();
-                    self.rings.stage.used_by(self.rings.commands.records().wrapping_add(1));
-                    return Ok(place.position);
+                    return Ok(grant.commit().position);
                 }
                 Err(StageError::Full) => self.wait_for_stage()?,
                 Err(StageError::TooLarge { .. }) => return Err(lost()),
@@ -298,6 +296,8 @@ impl Scribe {
                 Ok(mut grant) => {
                     grant.copy_from_slice(record);
                     grant.commit();
+                    // As a recorder does: what is waited for is used by records that are published.
+                    self.rings.stage.used_by(self.rings.commands.records());
                     return Ok(());
                 }
                 Err(ReserveError::Full) => {}
