@@ -3,14 +3,18 @@
 //! A scene knows neither backend nor topology. What it draws is small enough that its image follows from its numbers
 //! alone: edges keep clear of the centres of pixels, and colours are whole steps of eight bits.
 
+mod basic;
+mod common;
 mod image;
 mod known;
 mod list;
+mod reflection;
 mod stage;
 
 pub use image::Image;
 pub use list::Scene;
-pub use stage::{Linked, Shaders, Stage, StageError};
+pub use reflection::Reflection;
+pub use stage::{Linked, Shaders, Stage, StageError, Written};
 
 /// Pixels along each side of a scene's surface.
 pub const SIDE: u32 = 64;

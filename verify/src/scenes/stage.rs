@@ -8,47 +8,33 @@ use runahead_core::{
     link::Patience,
     reply_space,
     slots::{Band, SlotSpace},
-    tracker::{Constants, SamplerCache, SyncError, Tracker, Verb},
+    tracker::{SamplerCache, SyncError, Tracker, Verb},
     upload,
 };
 use runahead_linux::storage::Heap;
 use runahead_rings::Status;
 use runahead_wire::{
-    Bulk, Handle,
+    Handle,
     format::Format,
     handle::Kind,
     payload::{
-        BindContext, BoundView, Clear, DrawInfo, DrawRange, FramebufferState, HandleOnly, ProgramDesc,
-        ReadbackInfo, ResourceDesc, SamplerParameters, SubData, SubRegion, Surface, TexelBox, TextureParams,
-        VertexAttrib, VertexBindingPoint, VertexBuffer,
+        BindContext, BoundView, Clear, DrawInfo, DrawRange, FramebufferState, HandleOnly, ReadbackInfo,
+        ResourceDesc, SamplerParameters, SubData, SubRegion, Surface, TexelBox, TextureParams, VertexAttrib,
+        VertexBindingPoint, VertexBuffer,
     },
     values::{
-        AttribType, BufferMask, BufferUsage, ClearKind, Filter, FramebufferTarget, MipFilter, PixelFormat,
-        PixelType, ResourceTarget, SpirvStatus, StageMask, StorageKind, SurfaceKind, Topology, Wrap,
+        AttribType, BufferMask, ClearKind, Filter, FramebufferTarget, MipFilter, PixelFormat, PixelType,
+        ResourceTarget, StorageKind, SurfaceKind, Topology, Wrap,
     },
 };
 
 use super::{Image, SIDE, known::Known};
 
-/// A linked program, as it crosses.
-#[derive(Clone, Debug, Default)]
-pub struct Linked {
-    /// SPIR-V of each stage.
-    pub modules: [Vec<u32>; 6],
-    /// The encoded archive.
-    pub archive: Vec<u8>,
-    /// Bytes of the image of loose uniforms.
-    pub image_size: u32,
-}
+mod buffers;
+mod programs;
 
-/// What makes programs of sources.
-pub trait Shaders {
-    /// Compiles and links a program in GLSL ES 1.00 whose attributes are at these locations.
-    ///
-    /// # Errors
-    /// The compiler's words.
-    fn link(&self, vertex: &str, fragment: &str, attributes: &[(&str, u32)]) -> Result<Linked, String>;
-}
+pub use buffers::Written;
+pub use programs::{Linked, Shaders};
 
 /// Why a scene could not be drawn.
 #[derive(Debug)]
@@ -61,6 +47,8 @@ pub enum StageError {
     Program(String),
     /// A read was not answered.
     Read(Status),
+    /// Something other than pixels came out wrong.
+    Wrong(String),
     /// The scene is at fault.
     Scene(&'static str),
 }
@@ -69,7 +57,7 @@ impl fmt::Display for StageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Record(error) => error.fmt(f),
-            Self::Handle(text) | Self::Program(text) => f.write_str(text),
+            Self::Handle(text) | Self::Program(text) | Self::Wrong(text) => f.write_str(text),
             Self::Read(status) => write!(f, "the server answered a read with {status:?}"),
             Self::Scene(text) => f.write_str(text),
         }
@@ -106,6 +94,8 @@ struct Minted<E>(E);
 pub struct Stage<'a, P: Session> {
     pipe: &'a mut P,
     shaders: &'a dyn Shaders,
+    /// Where the server's events put the bytes of buffers.
+    written: Written,
     tracker: Box<Tracker>,
     slots: SlotSpace<Heap>,
     samplers: SamplerCache<16>,
@@ -130,13 +120,14 @@ impl<'a, P: Session> Stage<'a, P> {
     pub fn new(
         pipe: &'a mut P,
         shaders: &'a dyn Shaders,
-        context: u64,
-        surface: u64,
+        written: Written,
+        (context, surface): (u64, u64),
     ) -> Result<Self, StageError> {
         pipe.bind_context(&BindContext { context, draw_surface: surface, read_surface: surface })?;
         let mut stage = Self {
             pipe,
             shaders,
+            written,
             tracker: Box::default(),
             slots: SlotSpace::default(),
             samplers: SamplerCache::default(),
@@ -225,25 +216,6 @@ impl<'a, P: Session> Stage<'a, P> {
             .map_err(|error| Minted(error).into())
     }
 
-    /// A buffer with these bytes.
-    ///
-    /// # Errors
-    /// [`StageError`].
-    pub fn buffer(&mut self, bytes: &[u8]) -> Result<Handle, StageError> {
-        let desc = ResourceDesc {
-            target: ResourceTarget::Buffer.raw() as u8,
-            storage_kind: StorageKind::Buffer.raw() as u8,
-            buf_size: bytes.len() as u64,
-            usage: BufferUsage::StaticDraw.raw(),
-            ..ResourceDesc::default()
-        };
-        let buffer = self.create(Band::Buffer, desc)?;
-        self.known.buffers.push((buffer, ResourceDesc { resource: buffer, ..desc }));
-        let piece = self.pipe.max_piece();
-        upload::buffer(self.pipe, buffer, 0, bytes, piece)?;
-        Ok(buffer)
-    }
-
     /// A texture of one level, in eight bits a component, sampled without filtering; `texels` are its rows from the
     /// bottom, or nothing.
     ///
@@ -316,56 +288,6 @@ impl<'a, P: Session> Stage<'a, P> {
         self.tracker.forget(kind, handle, self.pipe, &mut self.slots)?;
         self.pipe.resource_destroy(&HandleOnly { handle, kind: kind.raw(), ..HandleOnly::default() })?;
         self.slots.free(band, handle).map_err(|_| StageError::Scene("it has ended before"))
-    }
-
-    /// A program of these sources, with its uniforms at these values, and the one that draws from now on.
-    ///
-    /// # Errors
-    /// [`StageError`].
-    pub fn program(
-        &mut self,
-        vertex: &str,
-        fragment: &str,
-        attributes: &[(&str, u32)],
-        constants: &[u8],
-    ) -> Result<Handle, StageError> {
-        let linked = self.shaders.link(vertex, fragment, attributes).map_err(StageError::Program)?;
-        let lifetime = self.next();
-        let (pipe, slots) = (&mut *self.pipe, &mut self.slots);
-        let mut desc = ProgramDesc {
-            stage_mask: StageMask::VERTEX.with(StageMask::FRAGMENT).raw(),
-            global_ubo_size: linked.image_size,
-            reserved_num_samples_offset: u32::MAX,
-            spirv_status: SpirvStatus::Ready.raw() as u8,
-            link_status: 1,
-            ..ProgramDesc::default()
-        };
-        let program = slots
-            .mint_with(Band::Shader, lifetime, |cso| {
-                desc.cso = cso;
-                let words = linked
-                    .modules
-                    .each_ref()
-                    .map(|module| module.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
-                let modules = words.each_ref().map(|bytes| Bulk::Bytes(bytes));
-                pipe.create_shader_state(&desc, modules, Bulk::Bytes(&linked.archive))
-            })
-            .map_err(|error| StageError::from(Minted(error)))?;
-        if !constants.is_empty() {
-            let mut image = Constants::<Heap>::default();
-            let fits = image.relinked(linked.image_size as usize) && image.set(0, constants);
-            if !fits {
-                return Err(StageError::Scene("the program has fewer uniforms than that"));
-            }
-            image.emit(self.pipe, program)?;
-        }
-        let mut image = vec![0; linked.image_size as usize];
-        if let Some(set) = image.get_mut(..constants.len()) {
-            set.copy_from_slice(constants);
-        }
-        self.known.programs.push((program, desc, image));
-        self.tracker.set_programs(program, program, Handle::NULL);
-        Ok(program)
     }
 
     /// Vertices are floats from now on: each attribute has a location and as many components, one behind the other.

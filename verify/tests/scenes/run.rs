@@ -14,7 +14,7 @@ use runahead_linux::{
 };
 use runahead_verify::{
     built,
-    scenes::{Image, SIDE, Scene, Stage, StageError},
+    scenes::{Image, SIDE, Scene, Stage, StageError, Written},
 };
 use runahead_wire::{
     event::Events,
@@ -40,6 +40,7 @@ pub struct Told {
     complaints: Arc<Mutex<Vec<String>>>,
     /// Sizes of surfaces that changed.
     sizes: Arc<Mutex<Vec<(u32, u32)>>>,
+    written: Written,
 }
 
 impl Told {
@@ -61,7 +62,8 @@ impl Told {
 impl Events for Told {
     type Error = Fault;
 
-    fn buffer_writeback(&mut self, _: &BufferWriteback, _: &[u8]) -> Result<(), Fault> {
+    fn buffer_writeback(&mut self, slice: &BufferWriteback, bytes: &[u8]) -> Result<(), Fault> {
+        self.written.add(slice.resource, slice.offset, bytes);
         Ok(())
     }
 
@@ -149,19 +151,24 @@ impl Draw for Scene {
 fn on<P: Session>(
     pipe: &mut P,
     compiler: &Compiler,
+    written: Written,
     what: &impl Draw,
     check: Check,
 ) -> Result<Image, StageError> {
-    let mut stage = Stage::new(pipe, compiler, 1, 1)?;
+    let mut stage = Stage::new(pipe, compiler, written, (1, 1))?;
     stage.compare(check);
     what.draw(&mut stage)?;
     stage.read()
 }
 
-/// A scene is drawn where its arm says, and leaves its image.
+/// A scene is drawn where its arm says, and leaves its image; where no process comes between, with the state compared at
+/// every verb.
 pub fn check(arm: Arm, scene: Scene) {
-    let drawn = draw(arm, &scene).unwrap_or_else(|error| panic!("{}: {error}", scene.name()));
+    let check = if arm.topology == Topology::Spawn { Check::Off } else { Check::On };
+    let (drawn, (compared, verbs), reason) = draw_checking(arm, &scene, check);
+    let drawn = drawn.unwrap_or_else(|error| panic!("{}: {error} ({reason:?})", scene.name()));
     assert_eq!(scene.image().difference(&drawn), None, "{}", scene.name());
+    assert_eq!(compared, if check == Check::On { verbs } else { 0 }, "{}", scene.name());
 }
 
 /// What is left on the surface.
@@ -188,7 +195,7 @@ pub fn draw_checking(
     let state = client.surface(1, op).expect("a surface");
     assert_eq!((state.width, state.height, state.samples), (SIDE, SIDE, 0));
     let compiler = Compiler::new(&client.caps());
-    let drawn = on(client.pipe(), &compiler, what, check);
+    let drawn = on(client.pipe(), &compiler, told.written.clone(), what, check);
     let (ended, counted) = client.close_counting();
     let verbs = counted.expect("counts").verbs();
     let reason = match ended {

@@ -6,7 +6,10 @@ use runahead_linux::{
     native::gles::{Driver, WindowSystem},
     session::{RequestError, Topology},
 };
-use runahead_verify::{apps::Screen, scenes::Stage};
+use runahead_verify::{
+    apps::Screen,
+    scenes::{Stage, Written},
+};
 use runahead_wire::payload::Present;
 use x11rb::{
     connection::Connection as _,
@@ -32,7 +35,7 @@ fn window(x11: &RustConnection, screen: usize, (width, height): (u16, u16)) -> u
 
 /// Presents frames of which each fifth one has a colour, and then does what each is followed by.
 fn present<P: Session>(pipe: &mut P, compiler: &Compiler, then: [&mut dyn FnMut(); 3]) {
-    let mut stage = Stage::new(pipe, compiler, 1, 1).expect("a stage");
+    let mut stage = Stage::new(pipe, compiler, Written::default(), (1, 1)).expect("a stage");
     let mut serials = 1..;
     for then in then {
         for serial in serials.by_ref().take(5) {
