@@ -9,12 +9,14 @@ mod image;
 mod known;
 mod list;
 mod reflection;
+mod shaders;
 mod stage;
 
 pub use image::Image;
 pub use list::Scene;
 pub use reflection::Reflection;
-pub use stage::{Linked, Shaders, Stage, StageError, Written};
+pub use shaders::Compiler;
+pub use stage::{Linked, Stage, StageError, Written};
 
 /// Pixels along each side of a scene's surface.
 pub const SIDE: u32 = 64;

@@ -96,6 +96,22 @@ fn dispatched() -> Result<impl FnMut(&CStr) -> *const c_void, String> {
 /// # Errors
 /// What is missing or failed, for the user.
 pub fn open(window_system: &WindowSystem, driver: Driver) -> Result<Gles, String> {
+    // SAFETY: the functions are the driver's own.
+    unsafe { open_with(window_system, driver, &mut |_, function| function) }
+}
+
+/// Brings the backend up on what `wrap` makes of each function of the driver; null is one that the driver lacks.
+///
+/// # Safety
+/// What `wrap` answers for a function can be called in its place, as long as the process lives.
+///
+/// # Errors
+/// As [`open`].
+pub unsafe fn open_with(
+    window_system: &WindowSystem,
+    driver: Driver,
+    wrap: &mut dyn FnMut(&CStr, *const c_void) -> *const c_void,
+) -> Result<Gles, String> {
     let platform = match window_system {
         WindowSystem::Surfaceless => {
             Platform { platform: SURFACELESS, native: std::ptr::null_mut(), keep: Box::new(()) }
@@ -108,13 +124,14 @@ pub fn open(window_system: &WindowSystem, driver: Driver) -> Result<Gles, String
     match driver {
         Driver::System => {
             let mut load = dispatched()?;
-            // SAFETY: functions of the system's libraries, which stay; the connection is one, and is kept.
-            unsafe { Gles::new(&mut load, platform) }
+            // SAFETY: functions of the system's libraries, which stay, or what stands for them; the connection is
+            // one, and is kept.
+            unsafe { Gles::new(&mut |name| wrap(name, load(name)), platform) }
         }
         Driver::Vendor => {
             let vendor = Vendor::system()?;
             // SAFETY: as above.
-            unsafe { Gles::new(&mut |name| vendor.function(name), platform) }
+            unsafe { Gles::new(&mut |name| wrap(name, vendor.function(name)), platform) }
         }
     }
 }

@@ -28,13 +28,13 @@ use runahead_wire::{
     },
 };
 
-use super::{Image, SIDE, known::Known};
+use super::{Compiler, Image, SIDE, known::Known};
 
 mod buffers;
 mod programs;
 
 pub use buffers::Written;
-pub use programs::{Linked, Shaders};
+pub use programs::Linked;
 
 /// Why a scene could not be drawn.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ struct Minted<E>(E);
 /// A context on a surface, with what it drew.
 pub struct Stage<'a, P: Session> {
     pipe: &'a mut P,
-    shaders: &'a dyn Shaders,
+    shaders: &'a Compiler,
     /// Where the server's events put the bytes of buffers.
     written: Written,
     tracker: Box<Tracker>,
@@ -119,7 +119,7 @@ impl<'a, P: Session> Stage<'a, P> {
     /// [`StageError`].
     pub fn new(
         pipe: &'a mut P,
-        shaders: &'a dyn Shaders,
+        shaders: &'a Compiler,
         written: Written,
         (context, surface): (u64, u64),
     ) -> Result<Self, StageError> {

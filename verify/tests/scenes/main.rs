@@ -3,8 +3,8 @@
 //! A run says which process, topology and driver it used, and fails when that is not what its name says. The set of
 //! scenes is the same for every topology.
 
+mod gates;
 mod run;
-mod shaders;
 mod windows;
 
 use std::{collections::BTreeSet, process::Command};

@@ -14,7 +14,7 @@ use runahead_linux::{
 };
 use runahead_verify::{
     built,
-    scenes::{Image, SIDE, Scene, Stage, StageError, Written},
+    scenes::{Compiler, Image, SIDE, Scene, Stage, StageError, Written},
 };
 use runahead_wire::{
     event::Events,
@@ -24,8 +24,6 @@ use runahead_wire::{
     },
     values::BackendKind,
 };
-
-use crate::shaders::Compiler;
 
 /// Where a scene is drawn.
 #[derive(Clone, Copy, Debug)]

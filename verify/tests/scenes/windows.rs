@@ -8,7 +8,7 @@ use runahead_linux::{
 };
 use runahead_verify::{
     apps::Screen,
-    scenes::{Stage, Written},
+    scenes::{Compiler, Stage, Written},
 };
 use runahead_wire::payload::Present;
 use x11rb::{
@@ -17,10 +17,7 @@ use x11rb::{
     rust_connection::RustConnection,
 };
 
-use crate::{
-    run::{Arm, open},
-    shaders::Compiler,
-};
+use crate::run::{Arm, open};
 
 /// A window of a size, as an application makes it.
 fn window(x11: &RustConnection, screen: usize, (width, height): (u16, u16)) -> u32 {

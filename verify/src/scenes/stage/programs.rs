@@ -22,21 +22,6 @@ pub struct Linked {
     pub image_size: u32,
 }
 
-/// What makes programs of sources.
-pub trait Shaders {
-    /// Compiles and links a program in GLSL ES 1.00 whose attributes are at these locations.
-    ///
-    /// # Errors
-    /// The compiler's words.
-    fn link(&self, vertex: &str, fragment: &str, attributes: &[(&str, u32)]) -> Result<Linked, String>;
-
-    /// SPIR-V of one stage, in GLSL for OpenGL, that gives every location and binding itself.
-    ///
-    /// # Errors
-    /// The compiler's words.
-    fn compile(&self, stage: StageMask, source: &str) -> Result<Vec<u32>, String>;
-}
-
 impl<P: Session> Stage<'_, P> {
     /// A program of these sources, with its uniforms at these values, and the one that draws from now on.
     ///

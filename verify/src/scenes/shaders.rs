@@ -1,11 +1,11 @@
 //! Programs of the scenes: by the front's own compiler, or stage by stage by glslang for OpenGL.
 
+use super::Linked;
 use glslang::{
     CompilerOptions, OpenGlVersion, Program, ShaderInput, ShaderSource, ShaderStage, SourceLanguage,
     SpirvVersion, Target,
 };
 use runahead_frontend_gl::shader::{self, Environment, Stage};
-use runahead_verify::scenes::{Linked, Shaders};
 use runahead_wire::{caps::CapsView, values::StageMask};
 
 /// Compiles for one server.
@@ -14,14 +14,20 @@ pub struct Compiler(Environment);
 
 impl Compiler {
     /// For a server with these caps.
+    ///
+    /// # Panics
+    /// They name no dialect: no server's caps do.
+    #[must_use]
     pub fn new(caps: &CapsView<'_>) -> Self {
         let dialect = caps.head().shader_dialect().expect("a server says how it takes uniforms");
         Self(Environment::new(dialect, caps.limits(), &[]))
     }
-}
 
-impl Shaders for Compiler {
-    fn link(&self, vertex: &str, fragment: &str, attributes: &[(&str, u32)]) -> Result<Linked, String> {
+    /// Compiles and links a program in GLSL ES 1.00 whose attributes are at these locations.
+    ///
+    /// # Errors
+    /// The compiler's words.
+    pub fn link(&self, vertex: &str, fragment: &str, attributes: &[(&str, u32)]) -> Result<Linked, String> {
         let vertex = shader::compile(Stage::Vertex, vertex, &self.0)?;
         let fragment = shader::compile(Stage::Fragment, fragment, &self.0)?;
         let attributes: Vec<_> =
@@ -30,7 +36,11 @@ impl Shaders for Compiler {
         Ok(Linked { modules: linked.modules, archive: linked.archive, image_size: linked.image_size })
     }
 
-    fn compile(&self, stage: StageMask, source: &str) -> Result<Vec<u32>, String> {
+    /// SPIR-V of one stage, in GLSL for OpenGL, that gives every location and binding itself.
+    ///
+    /// # Errors
+    /// The compiler's words.
+    pub fn compile(&self, stage: StageMask, source: &str) -> Result<Vec<u32>, String> {
         let stage = match stage {
             StageMask::VERTEX => ShaderStage::Vertex,
             StageMask::TESS_CONTROL => ShaderStage::TesselationControl,
