@@ -21,7 +21,7 @@ const FPS: &str = "apps: 64 by 64 pixels";
 const THREAD: &str = "apps: the program's own thread";
 
 /// What the allocator of glibc is told in every process of every arm.
-const MALLOC: [(&str, &str); 2] =
+pub const MALLOC: [(&str, &str); 2] =
     [("MALLOC_MMAP_THRESHOLD_", "33554432"), ("MALLOC_TRIM_THRESHOLD_", "268435456")];
 
 /// Seconds of one run.

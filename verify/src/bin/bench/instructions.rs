@@ -6,6 +6,7 @@
 use std::{
     hint::black_box,
     process::{Command, ExitCode},
+    time::Duration,
 };
 
 use runahead_linux::doorbell::FutexDoorbell;
@@ -19,8 +20,9 @@ use runahead_wire::{
 
 use crate::{
     codec::Empty,
-    halves,
+    gles, halves,
     ours::{Session, push},
+    report::complain,
     work::Template,
 };
 
@@ -54,10 +56,12 @@ pub enum Counted {
     SetUniformsAndDraw,
     /// Copies, decodes and applies all draws to the null backend.
     ApplyDraws,
+    /// Applies a draw on OpenGL ES, over functions that return at once.
+    ApplyToGles,
 }
 
 impl Counted {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::EncodeDraw,
         Self::DispatchDraws,
         Self::PushRecord,
@@ -67,6 +71,7 @@ impl Counted {
         Self::RebindAndDraw,
         Self::SetUniformsAndDraw,
         Self::ApplyDraws,
+        Self::ApplyToGles,
     ];
 
     /// Path of the function within this program.
@@ -81,6 +86,7 @@ impl Counted {
             Self::RebindAndDraw => "halves::rebound_draw",
             Self::SetUniformsAndDraw => "halves::uniform_draw",
             Self::ApplyDraws => "halves::apply_all",
+            Self::ApplyToGles => "gles::steady_draw",
         }
     }
 
@@ -122,6 +128,15 @@ pub fn worker(mut arguments: impl Iterator<Item = String>) -> ExitCode {
     let Some(function) = Counted::ALL.into_iter().find(|function| function.path() == name) else {
         return ExitCode::from(2);
     };
+    if function.path().starts_with("gles::") {
+        return match gles::apply_draws(RECORDS * LAPS as u64, || Duration::ZERO) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => {
+                complain(&error);
+                ExitCode::FAILURE
+            }
+        };
+    }
     if function.path().starts_with("halves::") {
         halves::work(function, LAPS, RECORDS);
         return ExitCode::SUCCESS;

@@ -1,4 +1,4 @@
-//! Benches: `bench rings`, `bench codec`, `bench core`, `bench sessions`, `bench apps`; with `--json` one object a line.
+//! Benches: `bench rings`, `bench codec`, `bench core`, `bench sessions`, `bench gles`, `bench apps`; with `--json` one object a line.
 //!
 //! Every figure stands beside what it is measured against, taken in the same interleaved rounds; absolute
 //! figures move with the neighbours on a shared machine, ratios far less.
@@ -6,6 +6,7 @@
 mod apps;
 mod bare;
 mod codec;
+mod gles;
 mod halves;
 mod instructions;
 mod latency;
@@ -21,11 +22,12 @@ use std::process::ExitCode;
 use report::Report;
 
 const USAGE: &str = "\
-usage: bench (rings | codec | core | sessions | apps) [--only TEXT] [--json] [--rounds N] [--gate]
+usage: bench (rings | codec | core | sessions | gles | apps) [--only TEXT] [--json] [--rounds N] [--gate]
   rings      throughput, latency and wake-ups of the rings, beside bare memory and other rings
   codec      instructions and time to encode, decode and dispatch records
   core       instructions of a tracked draw and of applying it; frames through both halves
   sessions   the same frames in one call, two threads and two processes; wake-ups, system calls, answers
+  gles       applying on OpenGL ES: a draw without its driver; frames and updates by topology
   apps       frames a second of programs off the shelf, on the system's driver and on Runahead
   --only     the tables whose titles contain TEXT
   --json     one JSON object a line instead of a table
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
             "codec" => codec::run(&mut report, options.rounds)?,
             "core" => halves::run(&mut report, options.rounds)?,
             "sessions" => sessions::run(&mut report, options.rounds)?,
+            "gles" => gles::run(&mut report, options.rounds)?,
             "apps" => apps::run(&mut report, options.rounds)?,
             other => return Err(format!("unknown bench `{other}`")),
         }
