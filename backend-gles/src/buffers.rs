@@ -76,9 +76,19 @@ impl Bound {
         }
         if !object.twin.pending {
             object.twin.pending = true;
+            if self.pending.len() == self.pending.capacity() {
+                self.forget_settled(buffers);
+            }
             self.pending.push(buffer);
         }
         Ok(())
+    }
+
+    /// Forgets the buffers that were told with their contents, or have ended: without a draw nobody else does.
+    #[cold]
+    fn forget_settled<S: Storage>(&mut self, buffers: &Buffers<S>) {
+        self.pending.retain(|buffer| buffers.get(*buffer).is_some_and(|object| object.twin.pending));
+        self.pending.reserve(self.pending.len() + 1);
     }
 
     /// Tells the driver of every store that it has not been told of.
