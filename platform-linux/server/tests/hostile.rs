@@ -46,19 +46,34 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown
 /// program itself has about 5 MiB, and what it keeps of one client's records here is far below the rest.
 const MEMORY: u64 = 64 << 20;
 
+/// What a server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum On {
+    /// A thread of this process, which is faster.
+    Thread,
+    /// The real program.
+    Program,
+    /// The real program, on the system's driver.
+    Gles,
+}
+
 /// The server of one session.
 #[derive(Debug)]
 enum Peer {
-    /// A thread of this process, which is faster.
+    /// [`On::Thread`].
     Thread(JoinHandle<Result<(), ServeError>>),
-    /// The real program.
+    /// Either of the others.
     Program(Process),
 }
 
 impl Peer {
-    fn start(real: bool) -> (OwnedFd, Self) {
-        if real {
-            let Spawned { socket, process } = Server::new().program(PROGRAM).start().expect("a server");
+    fn start(on: On) -> (OwnedFd, Self) {
+        if on != On::Thread {
+            let mut server = Server::new().program(PROGRAM);
+            if on == On::Gles {
+                server = server.argument("--backend").argument("gles");
+            }
+            let Spawned { socket, process } = server.start().expect("a server");
             return (socket, Self::Program(process));
         }
         let (ours, theirs) = channel::pair().expect("a socket");
@@ -145,7 +160,7 @@ impl Stage {
         raw.channel.send(&context, vec![], &within(DEADLINE)).expect("it reads");
         assert_eq!(raw.listen(true), Outcome::Alive, "no context");
         raw.request = raw.request.wrapping_add(1);
-        let op = SurfaceOp::CreatePbuffer { config: 0, width: 64, height: 64 };
+        let op = SurfaceOp::CreateSurfaceless;
         let surface = SurfaceRequest { request: raw.request, after: 0, surface: 1, op };
         raw.channel.send(&ClientMessage::Surface(surface), vec![], &within(DEADLINE)).expect("it reads");
         assert_eq!(raw.listen(true), Outcome::Alive, "no surface");
@@ -484,13 +499,14 @@ fn mutate(stage: &mut Stage, target: Target, rows: &[Vec<u64>], random: &mut Ran
 type Tally = BTreeMap<(Target, &'static str), u64>;
 
 /// So many mutations, some on the real program; names of the faults.
-fn mutations(count: u64, real: bool, seed: u64, tally: &mut Tally) -> BTreeMap<String, u64> {
+fn mutations(count: u64, on: On, seed: u64, tally: &mut Tally) -> BTreeMap<String, u64> {
     let (mut random, rows, mut names) = (Random(seed), rows(), BTreeMap::new());
     let (mut done, mut base) = (0, 0);
     while done < count {
-        let (socket, peer) = Peer::start(real);
+        let (socket, peer) = Peer::start(on);
         let mut stage = Stage::open(socket);
-        if !real && base == 0 {
+        // A thread's process keeps something of each server; a program begins anew.
+        if on != On::Thread || base == 0 {
             base = peer.resident();
         }
         let mut what = String::new();
@@ -528,7 +544,7 @@ fn mutations(count: u64, real: bool, seed: u64, tally: &mut Tally) -> BTreeMap<S
 #[test]
 fn whatever_a_client_damages_is_survived_or_named() {
     let mut tally = Tally::new();
-    let names = mutations(number("MUTATIONS", 5000), false, 0x5eed, &mut tally);
+    let names = mutations(number("MUTATIONS", 5000), On::Thread, 0x5eed, &mut tally);
     // Damage that is never seen, or never survived, would show nothing.
     for target in TARGETS {
         assert!(tally.contains_key(&(*target, "named")), "no {target:?} ended in a named fault: {tally:?}");
@@ -541,23 +557,32 @@ fn whatever_a_client_damages_is_survived_or_named() {
 
 #[test]
 #[ignore = "run by the_program_survives_it_too, which reads its standard error"]
-fn alone_the_program() {
+fn alone_the_driver() {
     let mut tally = Tally::new();
-    mutations(number("MUTATIONS", 5000) / 20, true, 0xbad, &mut tally);
+    mutations(number("MUTATIONS", 5000) / 20, On::Gles, 0xd1e, &mut tally);
 }
 
-/// The real program: what it writes to its standard error is no panic.
+#[test]
+#[ignore = "run by the_program_survives_it_too, which reads its standard error"]
+fn alone_the_program() {
+    let mut tally = Tally::new();
+    mutations(number("MUTATIONS", 5000) / 20, On::Program, 0xbad, &mut tally);
+}
+
+/// The real program, on nothing and on a driver: what it writes to its standard error is no panic.
 #[test]
 fn the_program_survives_it_too() {
-    let test = std::process::Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "alone_the_program", "--ignored", "--test-threads=1", "--nocapture"])
-        .output()
-        .expect("it runs");
-    let (out, errors) = (String::from_utf8_lossy(&test.stdout), String::from_utf8_lossy(&test.stderr));
-    assert!(test.status.success() && out.contains("1 passed"), "{out}{errors}");
-    assert!(!errors.contains("panicked"), "{errors}");
-    // The servers' words do come here.
-    assert!(errors.contains("ProtocolCorruption"), "{errors}");
+    for alone in ["alone_the_program", "alone_the_driver"] {
+        let test = std::process::Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", alone, "--ignored", "--test-threads=1", "--nocapture"])
+            .output()
+            .expect("it runs");
+        let (out, errors) = (String::from_utf8_lossy(&test.stdout), String::from_utf8_lossy(&test.stderr));
+        assert!(test.status.success() && out.contains("1 passed"), "{alone}: {out}{errors}");
+        assert!(!errors.contains("panicked"), "{alone}: {errors}");
+        // The servers' words do come here.
+        assert!(errors.contains("ProtocolCorruption"), "{alone}: {errors}");
+    }
 }
 
 // ---- The handshake ---------------------------------------------------------------------------------------------
@@ -686,7 +711,7 @@ fn listen(channel: &mut ClientChannel) -> Outcome {
 fn whatever_is_wrong_with_a_handshake_is_named() {
     let (mut random, mut names) = (Random(0xa77ac4), BTreeMap::new());
     for case in 0..number("MUTATIONS", 5000) / 5 {
-        let (socket, peer) = Peer::start(case % 20 == 0);
+        let (socket, peer) = Peer::start(if case % 20 == 0 { On::Program } else { On::Thread });
         let what = format!("handshake {case}");
         let (outcome, fair) = handshake(socket, &mut random);
         match outcome {
@@ -705,7 +730,7 @@ fn whatever_is_wrong_with_a_handshake_is_named() {
 /// Requests that follow a record which never comes are kept, and there is an end to that.
 #[test]
 fn requests_that_never_come_due_end_the_session() {
-    let (socket, peer) = Peer::start(true);
+    let (socket, peer) = Peer::start(On::Program);
     let mut stage = Stage::open(socket);
     let raw = stage.raw();
     let before = peer.resident();
