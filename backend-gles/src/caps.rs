@@ -13,7 +13,8 @@ use glow::HasContext;
 use crate::{
     bringup::Report,
     formats,
-    gl::{Gl, gl},
+    gl::{Gl, gl, raw},
+    queries,
 };
 
 /// Caps with the memory that they lie in.
@@ -30,8 +31,14 @@ pub(crate) struct Caps {
 impl Caps {
     /// Asks the driver.
     pub(crate) fn new(gl: &Gl, report: &Report) -> Result<Self, String> {
-        let bits =
-            CapsBits::BACKEND_OWNS_XFB_CAPTURE.with(CapsBits::RUN_AHEAD_APPLY).with(CapsBits::SWAP_INTERVAL);
+        let mut bits = CapsBits::BACKEND_OWNS_XFB_CAPTURE
+            .with(CapsBits::RUN_AHEAD_APPLY)
+            .with(CapsBits::SWAP_INTERVAL)
+            .with(CapsBits::OCCLUSION_QUERY)
+            .with(CapsBits::XFB_PRIMITIVES_QUERY);
+        if queries::has_timer(gl) {
+            bits = bits.with(CapsBits::TIMER_QUERY);
+        }
         let head = CapsHead {
             generation: 1,
             backend: BackendKind::Gles.raw(),
@@ -102,9 +109,159 @@ const MAX_SERVER_WAIT_TIMEOUT: u32 = 0x9111;
 const ALIASED_POINT_SIZE_RANGE: u32 = 0x846D;
 const MAX_TEXTURE_MAX_ANISOTROPY: u32 = 0x84FF;
 
+const MAX_COMBINED_COMPUTE_UNIFORM_COMPONENTS: u32 = 0x8266;
+const MAX_COMBINED_GEOMETRY_UNIFORM_COMPONENTS: u32 = 0x8A32;
+const MAX_COMBINED_TESS_CONTROL_UNIFORM_COMPONENTS: u32 = 0x8E1E;
+const MAX_COMBINED_TESS_EVALUATION_UNIFORM_COMPONENTS: u32 = 0x8E1F;
+const MAX_COMBINED_SHADER_OUTPUT_RESOURCES: u32 = 0x8F39;
+const MAX_COMPUTE_WORK_GROUP_INVOCATIONS: u32 = 0x90EB;
+const MAX_COMPUTE_SHARED_MEMORY_SIZE: u32 = 0x8262;
+const QUERY_COUNTER_BITS: u32 = 0x8864;
+
 /// Positions of the stages in arrays by stage.
 const VERTEX: usize = 0;
+const TESS_CONTROL: usize = 1;
+const TESS_EVALUATION: usize = 2;
+const GEOMETRY: usize = 3;
 const FRAGMENT: usize = 4;
+const COMPUTE: usize = 5;
+
+const fn has_stage(gl: &Gl, stage: usize) -> bool {
+    match stage {
+        VERTEX | FRAGMENT => true,
+        COMPUTE => gl.version >= 31,
+        _ => gl.version >= 32,
+    }
+}
+
+/// Limits of what shaders write: storage buffers, counters, which are storage buffers too, and images.
+fn read_written(gl: &Gl, caps: &mut CapsLimits) {
+    if gl.version < 31 {
+        return;
+    }
+    let get = |name| number(gl, name);
+    for (stage, blocks, counters, counter_buffers, images) in [
+        (
+            VERTEX,
+            glow::MAX_VERTEX_SHADER_STORAGE_BLOCKS,
+            glow::MAX_VERTEX_ATOMIC_COUNTERS,
+            glow::MAX_VERTEX_ATOMIC_COUNTER_BUFFERS,
+            glow::MAX_VERTEX_IMAGE_UNIFORMS,
+        ),
+        (
+            FRAGMENT,
+            glow::MAX_FRAGMENT_SHADER_STORAGE_BLOCKS,
+            glow::MAX_FRAGMENT_ATOMIC_COUNTERS,
+            glow::MAX_FRAGMENT_ATOMIC_COUNTER_BUFFERS,
+            glow::MAX_FRAGMENT_IMAGE_UNIFORMS,
+        ),
+        (
+            COMPUTE,
+            glow::MAX_COMPUTE_SHADER_STORAGE_BLOCKS,
+            glow::MAX_COMPUTE_ATOMIC_COUNTERS,
+            glow::MAX_COMPUTE_ATOMIC_COUNTER_BUFFERS,
+            glow::MAX_COMPUTE_IMAGE_UNIFORMS,
+        ),
+        (
+            GEOMETRY,
+            glow::MAX_GEOMETRY_SHADER_STORAGE_BLOCKS,
+            glow::MAX_GEOMETRY_ATOMIC_COUNTERS,
+            glow::MAX_GEOMETRY_ATOMIC_COUNTER_BUFFERS,
+            glow::MAX_GEOMETRY_IMAGE_UNIFORMS,
+        ),
+        (
+            TESS_CONTROL,
+            glow::MAX_TESS_CONTROL_SHADER_STORAGE_BLOCKS,
+            glow::MAX_TESS_CONTROL_ATOMIC_COUNTERS,
+            glow::MAX_TESS_CONTROL_ATOMIC_COUNTER_BUFFERS,
+            glow::MAX_TESS_CONTROL_IMAGE_UNIFORMS,
+        ),
+        (
+            TESS_EVALUATION,
+            glow::MAX_TESS_EVALUATION_SHADER_STORAGE_BLOCKS,
+            glow::MAX_TESS_EVALUATION_ATOMIC_COUNTERS,
+            glow::MAX_TESS_EVALUATION_ATOMIC_COUNTER_BUFFERS,
+            glow::MAX_TESS_EVALUATION_IMAGE_UNIFORMS,
+        ),
+    ] {
+        if has_stage(gl, stage) {
+            caps.max_shader_storage_blocks[stage] = get(blocks);
+            // What backs a counter is a block.
+            caps.max_atomic_counter_buffers[stage] = get(counter_buffers).min(get(blocks));
+            caps.max_atomic_counters[stage] = if get(blocks) == 0 { 0 } else { get(counters) };
+            caps.max_image_uniforms[stage] = get(images);
+        }
+    }
+    let points = get(glow::MAX_SHADER_STORAGE_BUFFER_BINDINGS);
+    // The client's points are mapped to those that a program uses.
+    caps.max_shader_storage_buffer_bindings = points.min(limits::BUFFER_BINDINGS);
+    caps.max_shader_storage_block_size =
+        gl!(gl, get_parameter_i64(glow::MAX_SHADER_STORAGE_BLOCK_SIZE)).max(0) as u64;
+    caps.shader_storage_buffer_offset_alignment = get(glow::SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT);
+    caps.max_combined_shader_storage_blocks = get(glow::MAX_COMBINED_SHADER_STORAGE_BLOCKS);
+    caps.max_atomic_counter_buffer_bindings =
+        get(glow::MAX_ATOMIC_COUNTER_BUFFER_BINDINGS).min(limits::BUFFER_BINDINGS);
+    caps.max_atomic_counter_buffer_size = get(glow::MAX_ATOMIC_COUNTER_BUFFER_SIZE);
+    caps.max_combined_atomic_counters = get(glow::MAX_COMBINED_ATOMIC_COUNTERS);
+    caps.max_combined_atomic_counter_buffers =
+        get(glow::MAX_COMBINED_ATOMIC_COUNTER_BUFFERS).min(caps.max_combined_shader_storage_blocks);
+    caps.max_image_units = get(glow::MAX_IMAGE_UNITS).min(limits::IMAGE_UNITS);
+    caps.max_combined_image_uniforms = get(glow::MAX_COMBINED_IMAGE_UNIFORMS);
+    caps.max_combined_shader_output_resources = get(MAX_COMBINED_SHADER_OUTPUT_RESOURCES);
+}
+
+/// Limits of the stages beside vertex and fragment.
+fn read_stages(gl: &Gl, caps: &mut CapsLimits) {
+    let get = |name| number(gl, name);
+    if gl.version >= 31 {
+        let indexed = |name, at| u32::try_from(gl!(gl, get_parameter_indexed_i32(name, at))).unwrap_or(0);
+        caps.max_compute_work_group_count =
+            [0, 1, 2].map(|at| indexed(glow::MAX_COMPUTE_WORK_GROUP_COUNT, at));
+        caps.max_compute_work_group_size = [0, 1, 2].map(|at| indexed(glow::MAX_COMPUTE_WORK_GROUP_SIZE, at));
+        caps.max_compute_work_group_invocations = get(MAX_COMPUTE_WORK_GROUP_INVOCATIONS);
+        caps.max_compute_shared_memory_size = get(MAX_COMPUTE_SHARED_MEMORY_SIZE);
+    }
+    if gl.version >= 32 {
+        caps.max_patch_vertices = get(glow::MAX_PATCH_VERTICES);
+        caps.max_tess_gen_level = get(glow::MAX_TESS_GEN_LEVEL);
+        caps.max_tess_patch_components = get(glow::MAX_TESS_PATCH_COMPONENTS);
+        caps.max_tess_control_total_output_components = get(glow::MAX_TESS_CONTROL_TOTAL_OUTPUT_COMPONENTS);
+        caps.max_input_components[TESS_CONTROL] = get(glow::MAX_TESS_CONTROL_INPUT_COMPONENTS);
+        caps.max_output_components[TESS_CONTROL] = get(glow::MAX_TESS_CONTROL_OUTPUT_COMPONENTS);
+        caps.max_input_components[TESS_EVALUATION] = get(glow::MAX_TESS_EVALUATION_INPUT_COMPONENTS);
+        caps.max_output_components[TESS_EVALUATION] = get(glow::MAX_TESS_EVALUATION_OUTPUT_COMPONENTS);
+        caps.max_geometry_output_vertices = get(glow::MAX_GEOMETRY_OUTPUT_VERTICES);
+        caps.max_geometry_total_output_components = get(glow::MAX_GEOMETRY_TOTAL_OUTPUT_COMPONENTS);
+        caps.max_geometry_shader_invocations = get(glow::MAX_GEOMETRY_SHADER_INVOCATIONS);
+        caps.max_input_components[GEOMETRY] = get(glow::MAX_GEOMETRY_INPUT_COMPONENTS);
+        caps.max_output_components[GEOMETRY] = get(glow::MAX_GEOMETRY_OUTPUT_COMPONENTS);
+        caps.max_vertex_streams = 1;
+    }
+}
+
+/// Limits of transform feedback and queries.
+fn read_capture(gl: &Gl, caps: &mut CapsLimits) {
+    let get = |name| number(gl, name);
+    let separate = get(glow::MAX_TRANSFORM_FEEDBACK_SEPARATE_ATTRIBS);
+    // Each buffer has one output, or one buffer has all.
+    caps.max_transform_feedback_buffers = separate.min(limits::STREAM_OUTPUT_TARGETS as u32);
+    caps.max_transform_feedback_separate_attribs = caps.max_transform_feedback_buffers;
+    caps.max_transform_feedback_interleaved_components =
+        get(glow::MAX_TRANSFORM_FEEDBACK_INTERLEAVED_COMPONENTS);
+    caps.max_transform_feedback_separate_components = get(glow::MAX_TRANSFORM_FEEDBACK_SEPARATE_COMPONENTS);
+    // Results are read as 32-bit numbers, but for times. Samples are not counted.
+    caps.samples_passed_bits = 0;
+    caps.primitives_bits = 32;
+    if queries::has_timer(gl) {
+        let bits = |target| {
+            let mut bits: i32 = 0;
+            raw!(gl, get_queryiv(target, QUERY_COUNTER_BITS, (&raw mut bits).cast()));
+            u32::try_from(bits).unwrap_or(0)
+        };
+        caps.time_elapsed_bits = bits(queries::TIME_ELAPSED);
+        caps.timestamp_bits = bits(queries::TIMESTAMP);
+    }
+}
 
 fn read_limits(gl: &Gl) -> CapsLimits {
     let mut caps: CapsLimits = transmute!([0_u8; size_of::<CapsLimits>()]);
@@ -168,8 +325,39 @@ fn read_limits(gl: &Gl) -> CapsLimits {
             glow::MAX_FRAGMENT_UNIFORM_BLOCKS,
             glow::MAX_TEXTURE_IMAGE_UNITS,
         ),
+        (
+            COMPUTE,
+            glow::MAX_COMPUTE_UNIFORM_COMPONENTS,
+            MAX_COMBINED_COMPUTE_UNIFORM_COMPONENTS,
+            glow::MAX_COMPUTE_UNIFORM_BLOCKS,
+            glow::MAX_COMPUTE_TEXTURE_IMAGE_UNITS,
+        ),
+        (
+            GEOMETRY,
+            glow::MAX_GEOMETRY_UNIFORM_COMPONENTS,
+            MAX_COMBINED_GEOMETRY_UNIFORM_COMPONENTS,
+            glow::MAX_GEOMETRY_UNIFORM_BLOCKS,
+            glow::MAX_GEOMETRY_TEXTURE_IMAGE_UNITS,
+        ),
+        (
+            TESS_CONTROL,
+            glow::MAX_TESS_CONTROL_UNIFORM_COMPONENTS,
+            MAX_COMBINED_TESS_CONTROL_UNIFORM_COMPONENTS,
+            glow::MAX_TESS_CONTROL_UNIFORM_BLOCKS,
+            glow::MAX_TESS_CONTROL_TEXTURE_IMAGE_UNITS,
+        ),
+        (
+            TESS_EVALUATION,
+            glow::MAX_TESS_EVALUATION_UNIFORM_COMPONENTS,
+            MAX_COMBINED_TESS_EVALUATION_UNIFORM_COMPONENTS,
+            glow::MAX_TESS_EVALUATION_UNIFORM_BLOCKS,
+            glow::MAX_TESS_EVALUATION_TEXTURE_IMAGE_UNITS,
+        ),
     ];
     for (stage, components, combined, blocks, images) in stages {
+        if !has_stage(gl, stage) {
+            continue;
+        }
         caps.max_uniform_components[stage] = get(components);
         caps.max_combined_uniform_components[stage] = get(combined);
         caps.max_uniform_blocks[stage] = get(blocks);
@@ -177,6 +365,9 @@ fn read_limits(gl: &Gl) -> CapsLimits {
     }
     caps.max_output_components[VERTEX] = get(glow::MAX_VERTEX_OUTPUT_COMPONENTS);
     caps.max_input_components[FRAGMENT] = get(glow::MAX_FRAGMENT_INPUT_COMPONENTS);
+    read_written(gl, &mut caps);
+    read_stages(gl, &mut caps);
+    read_capture(gl, &mut caps);
     caps.max_uniform_buffer_bindings = get(glow::MAX_UNIFORM_BUFFER_BINDINGS).min(limits::BUFFER_BINDINGS);
     caps.max_uniform_block_size = get(glow::MAX_UNIFORM_BLOCK_SIZE);
     caps.uniform_buffer_offset_alignment = get(glow::UNIFORM_BUFFER_OFFSET_ALIGNMENT);

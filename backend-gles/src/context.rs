@@ -5,9 +5,13 @@ use runahead_wire::Handle;
 use crate::{
     bringup::Pointer,
     buffers::Bound,
+    capture::Captures,
     framebuffers::Framebuffers,
     gl::{Gl, gl},
-    programs::Programs,
+    images::Images,
+    points::Points,
+    programs::{Programs, Uses},
+    queries::ActiveQueries,
     state::Render,
     textures::{Units, Unpack},
     vertex::Vertices,
@@ -33,8 +37,14 @@ pub(crate) struct Native {
     pub(crate) unpack: Unpack,
     pub(crate) programs: Programs,
     pub(crate) framebuffers: Framebuffers,
-    /// Units of the program that drew last: the program, a serial, and the list.
-    pub(crate) wanted_units: (Handle, u64, Vec<(u32, u32)>),
+    pub(crate) points: Points,
+    pub(crate) images: Images,
+    pub(crate) captures: Captures,
+    pub(crate) queries: ActiveQueries,
+    /// What the program of the last verb reads: the program, a serial, and the lists.
+    pub(crate) uses: (Handle, u64, Uses),
+    /// Vertices of a patch.
+    pub(crate) patch: u32,
 }
 
 impl Native {
@@ -52,7 +62,13 @@ impl Native {
             unpack: Unpack::default(),
             programs: Programs::default(),
             framebuffers: Framebuffers::default(),
-            wanted_units: (Handle::NULL, 0, Vec::new()),
+            points: Points::default(),
+            images: Images::default(),
+            captures: Captures::default(),
+            queries: ActiveQueries::default(),
+            uses: (Handle::NULL, 0, Uses::default()),
+            // OpenGL ES 3.2 table 21.41.
+            patch: 3,
         }
     }
 

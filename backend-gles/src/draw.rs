@@ -17,6 +17,7 @@ use crate::{
     context::Native,
     framebuffers,
     gl::{FAILED, Gl, UNSUPPORTED, gl, raw},
+    queries,
 };
 
 const fn mode(topology: Topology, version: u32) -> Option<u32> {
@@ -28,6 +29,7 @@ const fn mode(topology: Topology, version: u32) -> Option<u32> {
         Topology::Triangles => glow::TRIANGLES,
         Topology::TriangleStrip => glow::TRIANGLE_STRIP,
         Topology::TriangleFan => glow::TRIANGLE_FAN,
+        Topology::Patches if version >= 32 => glow::PATCHES,
         Topology::LinesAdjacency if version >= 32 => glow::LINES_ADJACENCY,
         Topology::LineStripAdjacency if version >= 32 => glow::LINE_STRIP_ADJACENCY,
         Topology::TrianglesAdjacency if version >= 32 => glow::TRIANGLES_ADJACENCY,
@@ -50,7 +52,7 @@ impl Native {
         info: &DrawInfo,
         ranges: &[DrawRange],
     ) -> Outcome {
-        if !self.prepare(gl, scope)? {
+        if !queries::condition(gl, scope)? || !self.prepare(gl, scope)? {
             return Ok(());
         }
         let mode = info.mode().and_then(|topology| mode(topology, gl.version)).ok_or(UNSUPPORTED)?;
@@ -109,33 +111,28 @@ impl Native {
         let program = scope.bind.state.draw_program;
         let Some(ready) = self.programs.sync(gl, home, scope, program)? else { return Ok(false) };
         self.framebuffers.sync_draw(gl, home, scope)?;
-        if ready.broadcasts && self.draws_to_several(scope) {
+        if ready.is_compute || ready.broadcasts && self.draws_to_several(scope) {
             return Err(UNSUPPORTED);
         }
         self.render.sync(gl, scope.bind)?;
         self.vertices.sync(gl, home, scope)?;
         self.vertices.sync_values(gl, scope, ready.inputs);
-        self.sync_units(gl, scope, program, ready.units_serial)?;
+        self.sync_units(gl, scope, program, ready.uses_serial)?;
+        self.sync_shading(gl, scope, &ready)?;
         Ok(true)
     }
 
-    /// The units of the program, through a list of our own: the program's record is part of what the sync looks at.
+    /// The units of the program.
     #[inline]
-    fn sync_units<S: Storage>(
+    pub(crate) fn sync_units<S: Storage>(
         &mut self,
         gl: &Gl,
         scope: &mut Scope<'_, Gles, S>,
         program: Handle,
         serial: u64,
     ) -> Outcome {
-        let (of, at, list) = &mut self.wanted_units;
-        if (*of, *at) != (program, serial) {
-            let Some(object) = scope.objects.shaders.get(program) else { return Err(FAILED) };
-            list.clear();
-            list.extend_from_slice(object.twin.units());
-            (*of, *at) = (program, serial);
-        }
-        self.units.sync(gl, self.home, scope, program, serial, list)
+        self.take_uses(scope, program, serial)?;
+        self.units.sync(gl, self.home, scope, program, serial, &self.uses.2.textures)
     }
 
     fn draws_to_several<S: Storage>(&self, scope: &Scope<'_, Gles, S>) -> bool {
@@ -150,6 +147,9 @@ impl Native {
         scope: &mut Scope<'_, Gles, S>,
         clear: &Clear,
     ) -> Outcome {
+        if !queries::condition(gl, scope)? {
+            return Ok(());
+        }
         let home = self.home;
         if clear.fbo.is_null() {
             self.framebuffers.sync_draw(gl, home, scope)?;
@@ -193,6 +193,9 @@ impl Native {
         scope: &mut Scope<'_, Gles, S>,
         blit: &Blit,
     ) -> Outcome {
+        if !queries::condition(gl, scope)? {
+            return Ok(());
+        }
         let home = self.home;
         if blit.draw_fbo.is_null() {
             self.framebuffers.sync_draw(gl, home, scope)?;

@@ -2,7 +2,12 @@
 //!
 //! Names of a module mean nothing: everything that another stage, or this backend, looks for is named by number.
 //! Attributes are `a` and their location, what stages hand each other `v`, outputs `f`, loose uniforms `u`, and
-//! members of their structs `m` and the index; blocks are `b` with descriptor set and binding.
+//! members of their structs `m` and the index; blocks are `b` with descriptor set and binding, and those that stages
+//! hand each other `s` with their location.
+//!
+//! OpenGL ES fixes the points of storage blocks and the units of images in the source. So both get points of the
+//! driver's here, from 0 on in the order in which stages name them ([`Slots`]), and what is bound there is what the
+//! program's bindings say at a verb.
 
 use runahead_wire::binding::{
     ATOMIC_BUFFER_BINDING_BASE, SAMPLER_SET, STORAGE_BUFFER_SET, UNIFORM_BUFFER_SET,
@@ -10,16 +15,62 @@ use runahead_wire::binding::{
 use spirv_cross2::{
     Compiler, Module, SpirvCrossError,
     compile::{CompilableTarget, glsl::GlslVersion},
-    handle::{Handle, VariableId},
+    handle::{Handle, Id, VariableId},
     reflect::{DecorationValue, ResourceType},
     spirv::Decoration,
     targets::Glsl,
 };
 
-/// One stage in the shading language.
-#[derive(Debug)]
-pub(crate) struct Translated {
-    pub(crate) source: String,
+use crate::module::{Reader, stage_block_name};
+
+/// Points of the driver that a declaration of a program has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Binding of a block in the module, or location of an image.
+    pub(crate) first: u32,
+    /// Points, one an element.
+    pub(crate) count: u32,
+    /// First point of the driver.
+    pub(crate) point: u32,
+    /// Whether it is declared as an array.
+    pub(crate) array: bool,
+    /// Unit that the shader declares for an image.
+    pub(crate) unit: u32,
+}
+
+/// Declarations of one class, in the order in which stages name them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Runs(pub(crate) Vec<Run>);
+
+impl Runs {
+    /// The first point of a declaration, as another stage had it or behind all others.
+    fn place(&mut self, first: u32, elements: Option<u32>, unit: u32) -> u32 {
+        let (count, array) = (elements.unwrap_or(1), elements.is_some());
+        if let Some(run) =
+            self.0.iter().find(|run| (run.first, run.count, run.array) == (first, count, array))
+        {
+            return run.point;
+        }
+        let point = self.0.last().map_or(0, |run| run.point.saturating_add(run.count));
+        self.0.push(Run { first, count, point, array, unit });
+        point
+    }
+
+    /// The declaration with an element of this binding or location, and which element it is.
+    pub(crate) fn find(&self, number: u32) -> Option<(&Run, u32)> {
+        self.0.iter().find_map(|run| {
+            let at = number.checked_sub(run.first)?;
+            (at < run.count).then_some((run, at))
+        })
+    }
+}
+
+/// What the stages of one program declare together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slots {
+    pub(crate) uniform_blocks: Runs,
+    pub(crate) storage_blocks: Runs,
+    pub(crate) images: Runs,
     /// Locations of loose uniforms that are samplers, with the unit that the shader declares for the first one.
     pub(crate) samplers: Vec<(u32, u32)>,
 }
@@ -28,22 +79,36 @@ pub(crate) struct Translated {
 ///
 /// # Errors
 /// What SPIRV-Cross says.
-pub(crate) fn translate(words: &[u32], version: u32, first: bool, last: bool) -> Result<Translated, String> {
-    let words = with_member_names(words).ok_or("an instruction of the module is longer than the module")?;
-    compile(&words, version, first, last).map_err(|error| error.to_string())
+pub(crate) fn translate(
+    reader: &Reader<'_>,
+    version: u32,
+    (first, last): (bool, bool),
+    slots: &mut Slots,
+) -> Result<String, String> {
+    compile(reader, version, (first, last), slots).map_err(|error| error.to_string())
 }
 
-fn compile(words: &[u32], version: u32, first: bool, last: bool) -> Result<Translated, SpirvCrossError> {
-    let mut compiler = Compiler::<Glsl>::new(Module::from_words(words))?;
+fn compile(
+    reader: &Reader<'_>,
+    version: u32,
+    (first, last): (bool, bool),
+    slots: &mut Slots,
+) -> Result<String, SpirvCrossError> {
+    let words = reader.rewritten();
+    let mut compiler = Compiler::<Glsl>::new(Module::from_words(&words))?;
     let resources = compiler.shader_resources()?;
-    let mut samplers = Vec::new();
     for (kind, letter) in [
         (ResourceType::StageInput, if first { 'a' } else { 'v' }),
         (ResourceType::StageOutput, if last { 'f' } else { 'v' }),
     ] {
-        let variables: Vec<_> = resources.resources_for_type(kind)?.map(|resource| resource.id).collect();
-        for variable in variables {
-            if let Some(location) = number(&compiler, variable, Decoration::Location)? {
+        let variables: Vec<_> = resources
+            .resources_for_type(kind)?
+            .map(|resource| (resource.id, resource.base_type_id))
+            .collect();
+        for (variable, base) in variables {
+            if let Some(location) = reader.block_location(variable.id()) {
+                compiler.set_name(base, stage_block_name(location))?;
+            } else if let Some(location) = number(&compiler, variable, Decoration::Location)? {
                 compiler.set_name(variable, format!("{letter}{location}"))?;
             }
         }
@@ -55,11 +120,17 @@ fn compile(words: &[u32], version: u32, first: bool, last: bool) -> Result<Trans
             compiler.set_name(variable, format!("u{location}"))?;
             // The driver gives locations of its own, so that no limit of its stands in the way.
             unset(&mut compiler, variable, Decoration::Location)?;
+            if kind == ResourceType::GlPlainUniform {
+                continue;
+            }
+            let unit = number(&compiler, variable, Decoration::Binding)?.unwrap_or(0);
+            unset(&mut compiler, variable, Decoration::DescriptorSet)?;
             if kind == ResourceType::SampledImage {
-                let unit = number(&compiler, variable, Decoration::Binding)?.unwrap_or(0);
-                samplers.push((location, unit));
+                slots.samplers.push((location, unit));
                 unset(&mut compiler, variable, Decoration::Binding)?;
-                unset(&mut compiler, variable, Decoration::DescriptorSet)?;
+            } else {
+                let point = slots.images.place(location, reader.elements(variable.id()), unit);
+                set_binding(&mut compiler, variable, point)?;
             }
         }
     }
@@ -73,6 +144,16 @@ fn compile(words: &[u32], version: u32, first: bool, last: bool) -> Result<Trans
         for (variable, base) in blocks {
             let binding = number(&compiler, variable, Decoration::Binding)?.unwrap_or(0);
             compiler.set_name(base, block_name(set, binding))?;
+            let elements = reader.elements(variable.id());
+            unset(&mut compiler, variable, Decoration::DescriptorSet)?;
+            if kind == ResourceType::UniformBuffer {
+                // Its point can be set after the link, where the driver's numbers may end earlier.
+                slots.uniform_blocks.place(binding, elements, 0);
+                unset(&mut compiler, variable, Decoration::Binding)?;
+            } else {
+                let point = slots.storage_blocks.place(binding, elements, 0);
+                set_binding(&mut compiler, variable, point)?;
+            }
         }
     }
     let mut options = <Glsl as CompilableTarget>::options();
@@ -81,8 +162,7 @@ fn compile(words: &[u32], version: u32, first: bool, last: bool) -> Result<Trans
         31 => GlslVersion::Glsl310Es,
         _ => GlslVersion::Glsl300Es,
     };
-    let source = compiler.compile(&options)?.to_string();
-    Ok(Translated { source, samplers })
+    Ok(compiler.compile(&options)?.to_string())
 }
 
 /// Name of a block of a descriptor set.
@@ -91,9 +171,9 @@ pub(crate) fn block_name(set: u32, binding: u32) -> String {
     format!("b{set}_{binding}")
 }
 
-fn number(
+fn number<I: Id>(
     compiler: &Compiler<Glsl>,
-    variable: Handle<VariableId>,
+    variable: Handle<I>,
     decoration: Decoration,
 ) -> Result<Option<u32>, SpirvCrossError> {
     Ok(compiler.decoration(variable, decoration)?.and_then(|value| value.as_literal()))
@@ -107,64 +187,26 @@ fn unset(
     compiler.set_decoration(variable, decoration, None::<DecorationValue<'_>>)
 }
 
-/// The module with the members of every struct named by index; nothing if its instructions have no sound lengths.
-///
-/// Written into the module: SPIRV-Cross's own reflection of a struct wants the layout of its members, which a struct
-/// outside blocks does not have.
-fn with_member_names(words: &[u32]) -> Option<Vec<u32>> {
-    /// Words of a module before its instructions (SPIR-V 1.6, section 2.3).
-    const HEADER: usize = 5;
-    let (mut names, mut place, mut at) = (Vec::new(), words.len(), HEADER);
-    while let Some(&first) = words.get(at) {
-        let (code, len) = (first & 0xffff, (first >> 16) as usize);
-        let instruction = words.get(at..at + len.max(1)).filter(|_| len > 0)?;
-        let op = spirv::Op::from_u32(code);
-        // Debug names lie before these (section 2.4).
-        if place == words.len() && op.is_some_and(ends_names) {
-            place = at;
-        }
-        if op == Some(spirv::Op::TypeStruct)
-            && let [_, id, members @ ..] = instruction
-        {
-            for (index, _) in (0..).zip(members) {
-                names.extend(member_name(*id, index));
-            }
-        }
-        at += len;
+fn set_binding(
+    compiler: &mut Compiler<Glsl>,
+    variable: Handle<VariableId>,
+    point: u32,
+) -> Result<(), SpirvCrossError> {
+    compiler.set_decoration(variable, Decoration::Binding, Some(DecorationValue::Literal(point)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_get_points_in_a_row() {
+        let mut runs = Runs::default();
+        assert_eq!(runs.place(70, None, 0), 0);
+        assert_eq!(runs.place(3, Some(4), 0), 1);
+        assert_eq!(runs.place(70, None, 0), 0, "another stage names it too");
+        assert_eq!(runs.place(9, None, 0), 5);
+        assert_eq!(runs.find(5).map(|(run, at)| (run.point, at)), Some((1, 2)));
+        assert_eq!(runs.find(7), None);
     }
-    let (before, behind) = words.split_at_checked(place)?;
-    Some([before, &names, behind].concat())
-}
-
-/// Whether an instruction lies behind the names of a module.
-const fn ends_names(op: spirv::Op) -> bool {
-    use spirv::Op;
-    matches!(
-        op,
-        Op::ModuleProcessed
-            | Op::Decorate
-            | Op::MemberDecorate
-            | Op::DecorationGroup
-            | Op::GroupDecorate
-            | Op::GroupMemberDecorate
-            | Op::DecorateId
-            | Op::DecorateString
-            | Op::MemberDecorateString
-            | Op::TypeForwardPointer
-            | Op::Function
-    ) || is_type(op)
-}
-
-const fn is_type(op: spirv::Op) -> bool {
-    matches!(op as u32, 19..=39)
-}
-
-/// `OpMemberName`, with the index behind an `m` for a name.
-fn member_name(id: u32, index: u32) -> impl Iterator<Item = u32> {
-    let mut text = format!("m{index}").into_bytes();
-    // A NUL ends it, and it fills its words.
-    text.resize((text.len() / 4 + 1) * 4, 0);
-    let text: Vec<_> = text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let head = (3 + text.len() as u32) << 16 | spirv::Op::MemberName as u32;
-    [head, id, index].into_iter().chain(text)
 }

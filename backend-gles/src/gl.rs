@@ -63,6 +63,7 @@ address_functions! {
     draw_elements_instanced = c"glDrawElementsInstanced": fn(u32, i32, u32, *const c_void, i32);
     vertex_attrib_pointer = c"glVertexAttribPointer": fn(u32, i32, u32, u8, i32, *const c_void);
     vertex_attrib_i_pointer = c"glVertexAttribIPointer": fn(u32, i32, u32, i32, *const c_void);
+    get_queryiv = c"glGetQueryiv": fn(u32, u32, *mut c_void);
 }
 
 /// A setter of an array of uniforms: location, elements, values.

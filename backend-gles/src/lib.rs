@@ -20,13 +20,13 @@
 //! - **Refusals.** What is not done yet, or not by this driver, is refused as `Unsupported`, and the client hears which
 //!   row and object; nothing is skipped in silence.
 //!
-//! Not there yet, each refused: geometry, tessellation and compute stages, storage buffers and images, queries,
-//! transform feedback, indirect draws, a first instance, an index bias, texture views, multisample, buffer, rectangle
+//! Not there yet, each refused: indirect draws, a first instance, an index bias, texture views, multisample, buffer, rectangle
 //! and one-dimensional textures, copies between images, clears of textures and buffers, maps, pack buffers.
 
 mod bringup;
 mod buffers;
 mod caps;
+mod capture;
 mod context;
 mod draw;
 mod egl;
@@ -34,10 +34,15 @@ mod essl;
 mod formats;
 mod framebuffers;
 mod gl;
+mod images;
+mod module;
+mod points;
 mod programs;
+mod queries;
 mod read;
 mod rows;
 mod samplers;
+mod shading;
 mod state;
 mod surface;
 mod sync;
@@ -61,9 +66,11 @@ use runahead_core::{
 pub use crate::{
     bringup::Report,
     buffers::Buffer,
+    capture::StreamOutput,
     egl::{Egl, EglError, Loader},
     framebuffers::Framebuffer,
     programs::Shader,
+    queries::Query,
     samplers::Sampler,
     surface::{Resized, State as SurfaceState, SurfaceError},
     sync::Fence,
@@ -257,6 +264,12 @@ impl Gles {
         self.natives[at].contexts -= 1;
         if self.natives[at].contexts == 0 {
             self.end_native(at);
+        } else if self.enter_home(home).is_ok()
+            && let Some(native) = self.natives.get_mut(at)
+        {
+            native.captures.forget_context(&self.gl, context);
+            native.queries.forget_context(&self.gl, context);
+            native.programs.held = native.captures.is_running();
         }
     }
 

@@ -20,9 +20,9 @@ use runahead_wire::{
 use glow::HasContext;
 
 use crate::{
-    Buffer, Fence, Framebuffer, Gles, Renderbuffer, Sampler, Shader, Texture,
+    Buffer, Fence, Framebuffer, Gles, Query, Renderbuffer, Sampler, Shader, StreamOutput, Texture,
     gl::{FAILED, Named, UNSUPPORTED, gl},
-    programs,
+    programs, queries, shading,
     sync::Point,
     textures,
 };
@@ -46,8 +46,8 @@ impl Backend for Gles {
     type SamplerView = ();
     type Shader = Shader;
     type Fence = Fence;
-    type Query = ();
-    type StreamOutput = ();
+    type Query = Query;
+    type StreamOutput = StreamOutput;
 
     fn caps(&self) -> CapsView<'_> {
         self.caps.view()
@@ -68,10 +68,12 @@ impl Backend for Gles {
             Twin::Buffer(twin) => delete!(twin, |name, gl, native| {
                 native.bound.forget(name);
                 native.vertices.forget(name);
+                native.points.forget(name);
                 gl!(gl, delete_buffer(name));
             }),
             Twin::Texture(twin) => delete!(twin, |name, gl, native| {
                 native.units.forget(name);
+                native.images.forget(name);
                 gl!(gl, delete_texture(name));
             }),
             Twin::Renderbuffer(twin) => {
@@ -90,11 +92,18 @@ impl Backend for Gles {
                 gl!(gl, delete_program(name));
             }),
             Twin::Fence(twin) => delete!(twin, |name, gl, _native| name.delete(gl)),
-            Twin::RenderState(())
-            | Twin::VertexElements(())
-            | Twin::SamplerView(())
-            | Twin::Query(())
-            | Twin::StreamOutput(()) => {}
+            Twin::Query(twin) => {
+                if !twin.pieces.is_empty()
+                    && self.enter_home(twin.home).is_ok()
+                    && let Some(native) = self.current.and_then(|current| self.natives.get_mut(current.at))
+                {
+                    native.queries.release(&self.gl, &twin);
+                }
+            }
+            Twin::StreamOutput(twin) => {
+                delete!(twin, |name, gl, native| native.captures.delete(gl, name));
+            }
+            Twin::RenderState(()) | Twin::VertexElements(()) | Twin::SamplerView(()) => {}
         }
     }
 
@@ -107,6 +116,8 @@ impl Backend for Gles {
         let largest = self.caps.limits().max_buffer_size;
         let (gl, native) = self.enter(scope.group)?;
         let home = native.home;
+        native.points.stale();
+        native.images.stale();
         match kind {
             Kind::Buffer => native.bound.define(&mut scope.objects.buffers, resource, largest),
             Kind::Renderbuffer => {
@@ -124,7 +135,7 @@ impl Backend for Gles {
         reflection: Bulk<'_>,
     ) -> Outcome {
         let Some(object) = scope.objects.shaders.get_mut(shader) else { return Err(FAILED) };
-        if !programs::takes(object.record.desc.stage_mask()) {
+        if !programs::takes(self.gl.version, object.record.desc.stage_mask()) {
             return Err(UNSUPPORTED);
         }
         object.twin.link(&modules, &reflection)
@@ -136,7 +147,13 @@ impl Backend for Gles {
             current.number == crate::CURRENT.get()
                 && (current.at, current.draw, current.read) == (at, bind.draw_surface, bind.read_surface)
         });
-        if there { Ok(()) } else { self.bind(at, bind.draw_surface, bind.read_surface) }
+        if !there {
+            self.bind(at, bind.draw_surface, bind.read_surface)?;
+        }
+        let Some(native) = self.natives.get_mut(at) else { return Err(FAILED) };
+        native.captures.switch(&self.gl, scope.context);
+        native.programs.held = native.captures.is_running();
+        native.queries.switch(&self.gl, scope.context, &mut scope.objects.queries)
     }
 
     fn upload_buffer<S: Storage>(
@@ -240,25 +257,48 @@ impl Backend for Gles {
         native.draw(gl, scope, draw, ranges)
     }
 
-    fn dispatch<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &GridInfo) -> Outcome {
-        Err(UNSUPPORTED)
+    fn dispatch<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, grid: &GridInfo) -> Outcome {
+        let most = self.caps.limits().max_compute_work_group_count;
+        let (gl, native) = self.enter(scope.group)?;
+        native.dispatch(gl, scope, grid, most)
     }
 
-    fn memory_barrier<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &MemoryBarrier) -> Outcome {
-        // Nothing that shaders write is there yet, so nothing is to be ordered.
+    fn memory_barrier<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        barrier: &MemoryBarrier,
+    ) -> Outcome {
+        let (gl, _) = self.enter(scope.group)?;
+        shading::memory_barrier(gl, barrier)
+    }
+
+    fn begin_stream_output<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        capture: &Capture,
+    ) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.begin_capture(gl, scope, capture)
+    }
+
+    fn end_stream_output<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        counted: &XfbAccounting,
+    ) -> Outcome {
+        // The driver counts for itself.
+        let _ = counted;
+        let (gl, native) = self.enter(scope.group)?;
+        native.captures.end(gl, scope.context);
+        native.programs.held = false;
         Ok(())
     }
 
-    fn begin_stream_output<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &Capture) -> Outcome {
-        Err(UNSUPPORTED)
-    }
-
-    fn end_stream_output<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &XfbAccounting) -> Outcome {
-        Err(UNSUPPORTED)
-    }
-
-    fn pause_stream_output<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: bool) -> Outcome {
-        Err(UNSUPPORTED)
+    fn pause_stream_output<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, paused: bool) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.captures.pause(gl, scope.context, paused);
+        native.programs.held = native.captures.is_running();
+        Ok(())
     }
 
     fn begin_read<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, read: Read<'_>) -> Outcome<Ticket> {
@@ -307,29 +347,36 @@ impl Backend for Gles {
         Ok(())
     }
 
-    fn begin_query<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &QueryDesc) -> Outcome {
-        Err(UNSUPPORTED)
+    fn begin_query<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, query: &QueryDesc) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.queries.begin(gl, native.home, scope, query)
     }
 
-    fn end_query<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &QueryDesc) -> Outcome {
-        Err(UNSUPPORTED)
+    fn end_query<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, query: &QueryDesc) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.queries.end(gl, query.query)
     }
 
-    fn query_counter<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &QueryDesc) -> Outcome {
-        Err(UNSUPPORTED)
+    fn query_counter<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, query: &QueryDesc) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        queries::counter(gl, native.home, scope, query)
     }
 
     fn poll_query(
         &mut self,
-        _: &QueryDesc,
-        (): &mut Self::Query,
-        _: bool,
+        desc: &QueryDesc,
+        query: &mut Self::Query,
+        wait: bool,
     ) -> Outcome<Option<QueryResultAnswer>> {
-        Err(UNSUPPORTED)
+        self.enter_home(query.home)?;
+        query.poll(&self.gl, desc, wait)
     }
 
     fn timestamp(&mut self) -> Outcome<Option<i64>> {
-        Ok(None)
+        let at = self.current.map_or(usize::MAX, |current| current.at);
+        let home = self.natives.get(at).ok_or(FAILED)?.home;
+        self.enter_home(home)?;
+        Ok(queries::timestamp(&self.gl))
     }
 
     fn flush(&mut self) -> Outcome {
