@@ -108,6 +108,7 @@ const MAX_COMBINED_FRAGMENT_UNIFORM_COMPONENTS: u32 = 0x8A33;
 const MAX_SERVER_WAIT_TIMEOUT: u32 = 0x9111;
 const ALIASED_POINT_SIZE_RANGE: u32 = 0x846D;
 const MAX_TEXTURE_MAX_ANISOTROPY: u32 = 0x84FF;
+const TEXTURE_BUFFER_OFFSET_ALIGNMENT: u32 = 0x919F;
 
 const MAX_COMBINED_COMPUTE_UNIFORM_COMPONENTS: u32 = 0x8266;
 const MAX_COMBINED_GEOMETRY_UNIFORM_COMPONENTS: u32 = 0x8A32;
@@ -295,6 +296,15 @@ fn read_limits(gl: &Gl) -> CapsLimits {
     caps.max_3d_texture_size = get(glow::MAX_3D_TEXTURE_SIZE);
     caps.max_cube_map_texture_size = get(glow::MAX_CUBE_MAP_TEXTURE_SIZE);
     caps.max_array_texture_layers = get(glow::MAX_ARRAY_TEXTURE_LAYERS);
+    if gl.later.tex_buffer.is_some() {
+        caps.max_texture_buffer_size = get(glow::MAX_TEXTURE_BUFFER_SIZE);
+        caps.texture_buffer_offset_alignment = get(TEXTURE_BUFFER_OFFSET_ALIGNMENT);
+    }
+    if gl.version >= 31 {
+        caps.max_color_texture_samples = get(glow::MAX_COLOR_TEXTURE_SAMPLES);
+        caps.max_depth_texture_samples = get(glow::MAX_DEPTH_TEXTURE_SAMPLES);
+        caps.max_integer_samples = get(glow::MAX_INTEGER_SAMPLES);
+    }
     caps.max_renderbuffer_size = get(glow::MAX_RENDERBUFFER_SIZE);
     caps.max_samples = get(glow::MAX_SAMPLES);
     // A framebuffer is no larger than what can be attached to it.
@@ -387,32 +397,35 @@ fn read_formats(gl: &Gl) -> Vec<FormatCaps> {
         if features.is_empty() {
             continue;
         }
-        let mut attachment_samples = 0;
+        let (mut attachment_samples, mut texture_samples) = (0, 0);
         if features.contains(FormatFeatures::RENDERABLE)
             && let Some(spelling) = formats::spelling(*format)
         {
-            attachment_samples = samples(gl, spelling.renderbuffer);
+            attachment_samples = samples(gl, glow::RENDERBUFFER, spelling.renderbuffer);
+            if gl.later.tex_storage_2d_multisample.is_some() {
+                texture_samples = samples(gl, glow::TEXTURE_2D_MULTISAMPLE, spelling.internal);
+            }
         }
         table.push(FormatCaps {
             format: format.raw(),
             features: features.raw(),
             attachment_samples,
-            texture_samples: 0,
+            texture_samples,
         });
     }
     gl.clear_errors();
     table
 }
 
-/// Sample counts of renderbuffers of a format, bit `n` for `n` samples.
-fn samples(gl: &Gl, internal: u32) -> u32 {
+/// Sample counts of images of a target and format, bit `n` for `n` samples.
+fn samples(gl: &Gl, target: u32, internal: u32) -> u32 {
     let mut count = [0];
     gl.clear_errors();
-    gl!(gl, get_internal_format_i32_slice(glow::RENDERBUFFER, internal, glow::NUM_SAMPLE_COUNTS, &mut count));
+    gl!(gl, get_internal_format_i32_slice(target, internal, glow::NUM_SAMPLE_COUNTS, &mut count));
     let mut counts = vec![0; usize::try_from(count[0]).unwrap_or(0).min(32)];
     if counts.is_empty() {
         return 0;
     }
-    gl!(gl, get_internal_format_i32_slice(glow::RENDERBUFFER, internal, glow::SAMPLES, &mut counts));
+    gl!(gl, get_internal_format_i32_slice(target, internal, glow::SAMPLES, &mut counts));
     counts.iter().filter(|count| (1..32).contains(*count)).fold(0, |mask, count| mask | 1 << *count)
 }

@@ -2,10 +2,12 @@
 
 use runahead_wire::{
     format::{Format, FormatClass},
-    values::{FormatFeatures, PixelFormat, PixelType},
+    values::FormatFeatures,
 };
 
 use crate::gl::Gl;
+
+pub(crate) mod pixels;
 
 /// How the driver is asked for a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +22,19 @@ pub(crate) struct Spelling {
     pub(crate) renderbuffer: u32,
 }
 
+impl Spelling {
+    /// Whether the driver knows the format by its size, so that storage that stays can have it. The other ones are
+    /// defined level by level, whatever the client promised of them.
+    pub(crate) const fn is_sized(&self) -> bool {
+        !matches!(self.internal, BGRA | glow::ALPHA | glow::LUMINANCE | glow::LUMINANCE_ALPHA)
+    }
+}
+
 const BGRA: u32 = 0x80E1;
 /// `HALF_FLOAT` of OpenGL ES 3.0.
 const HALF_FLOAT: u32 = glow::HALF_FLOAT;
+/// That of `OES_texture_half_float`, which is another number.
+const HALF_FLOAT_OES: u32 = 0x8D61;
 
 const fn texels(internal: u32, format: u32, kind: u32) -> Option<Spelling> {
     Some(Spelling { internal, format, kind, renderbuffer: internal })
@@ -53,10 +65,20 @@ pub(crate) const fn spelling(format: Format) -> Option<Spelling> {
         }
         Format::Srgb8 => sampled(glow::SRGB8, RGB, UNSIGNED_BYTE),
         Format::Srgb8Alpha8 => texels(glow::SRGB8_ALPHA8, RGBA, UNSIGNED_BYTE),
-        Format::R8Snorm => sampled(glow::R8_SNORM, RED, BYTE),
-        Format::Rg8Snorm => sampled(glow::RG8_SNORM, RG, BYTE),
+        Format::Sr8 => sampled(0x8FBD, RED, UNSIGNED_BYTE),
+        Format::Srg8 => sampled(0x8FBE, RG, UNSIGNED_BYTE),
+        Format::R8Snorm => texels(glow::R8_SNORM, RED, BYTE),
+        Format::Rg8Snorm => texels(glow::RG8_SNORM, RG, BYTE),
         Format::Rgb8Snorm => sampled(glow::RGB8_SNORM, RGB, BYTE),
-        Format::Rgba8Snorm => sampled(glow::RGBA8_SNORM, RGBA, BYTE),
+        Format::Rgba8Snorm => texels(glow::RGBA8_SNORM, RGBA, BYTE),
+        Format::R16 => texels(glow::R16, RED, UNSIGNED_SHORT),
+        Format::Rg16 => texels(glow::RG16, RG, UNSIGNED_SHORT),
+        Format::Rgb16 => sampled(glow::RGB16, RGB, UNSIGNED_SHORT),
+        Format::Rgba16 => texels(glow::RGBA16, RGBA, UNSIGNED_SHORT),
+        Format::R16Snorm => texels(glow::R16_SNORM, RED, SHORT),
+        Format::Rg16Snorm => texels(glow::RG16_SNORM, RG, SHORT),
+        Format::Rgb16Snorm => sampled(glow::RGB16_SNORM, RGB, SHORT),
+        Format::Rgba16Snorm => texels(glow::RGBA16_SNORM, RGBA, SHORT),
         Format::R8I => texels(glow::R8I, RED_INTEGER, BYTE),
         Format::Rg8I => texels(glow::RG8I, RG_INTEGER, BYTE),
         Format::Rgb8I => sampled(glow::RGB8I, RGB_INTEGER, BYTE),
@@ -100,8 +122,17 @@ pub(crate) const fn spelling(format: Format) -> Option<Spelling> {
         Format::Alpha8 => sampled(glow::ALPHA, glow::ALPHA, UNSIGNED_BYTE),
         Format::Luminance8 => sampled(glow::LUMINANCE, glow::LUMINANCE, UNSIGNED_BYTE),
         Format::Luminance8Alpha8 => sampled(glow::LUMINANCE_ALPHA, glow::LUMINANCE_ALPHA, UNSIGNED_BYTE),
+        Format::Alpha16F => sampled(glow::ALPHA, glow::ALPHA, HALF_FLOAT_OES),
+        Format::Luminance16F => sampled(glow::LUMINANCE, glow::LUMINANCE, HALF_FLOAT_OES),
+        Format::LuminanceAlpha16F => sampled(glow::LUMINANCE_ALPHA, glow::LUMINANCE_ALPHA, HALF_FLOAT_OES),
+        Format::Alpha32F => sampled(glow::ALPHA, glow::ALPHA, FLOAT),
+        Format::Luminance32F => sampled(glow::LUMINANCE, glow::LUMINANCE, FLOAT),
+        Format::LuminanceAlpha32F => sampled(glow::LUMINANCE_ALPHA, glow::LUMINANCE_ALPHA, FLOAT),
         Format::DepthComponent16 => texels(glow::DEPTH_COMPONENT16, glow::DEPTH_COMPONENT, UNSIGNED_SHORT),
-        Format::DepthComponent24 => texels(glow::DEPTH_COMPONENT24, glow::DEPTH_COMPONENT, UNSIGNED_INT),
+        // OpenGL ES has no unsigned depth of 32 bits: its upper 24 are kept.
+        Format::DepthComponent24 | Format::DepthComponent32 => {
+            texels(glow::DEPTH_COMPONENT24, glow::DEPTH_COMPONENT, UNSIGNED_INT)
+        }
         Format::DepthComponent32F => texels(glow::DEPTH_COMPONENT32F, glow::DEPTH_COMPONENT, FLOAT),
         Format::Depth24Stencil8 => {
             texels(glow::DEPTH24_STENCIL8, glow::DEPTH_STENCIL, glow::UNSIGNED_INT_24_8)
@@ -110,8 +141,8 @@ pub(crate) const fn spelling(format: Format) -> Option<Spelling> {
             texels(glow::DEPTH32F_STENCIL8, glow::DEPTH_STENCIL, glow::FLOAT_32_UNSIGNED_INT_24_8_REV)
         }
         Format::StencilIndex8 => texels(glow::STENCIL_INDEX8, glow::STENCIL_INDEX, UNSIGNED_BYTE),
-        Format::Etc1Rgb8 => blocks(0x8D64),
-        Format::Rgb8Etc2 => blocks(0x9274),
+        // Every block of ETC1 is one of ETC2, with the same texels (Khronos Data Format 1.3 section 21).
+        Format::Etc1Rgb8 | Format::Rgb8Etc2 => blocks(0x9274),
         Format::Srgb8Etc2 => blocks(0x9275),
         Format::Rgb8PunchthroughAlpha1Etc2 => blocks(0x9276),
         Format::Srgb8PunchthroughAlpha1Etc2 => blocks(0x9277),
@@ -125,18 +156,62 @@ pub(crate) const fn spelling(format: Format) -> Option<Spelling> {
         Format::RgbaS3tcDxt1 => blocks(0x83F1),
         Format::RgbaS3tcDxt3 => blocks(0x83F2),
         Format::RgbaS3tcDxt5 => blocks(0x83F3),
-        _ => None,
+        Format::SrgbS3tcDxt1 => blocks(0x8C4C),
+        Format::SrgbAlphaS3tcDxt1 => blocks(0x8C4D),
+        Format::SrgbAlphaS3tcDxt3 => blocks(0x8C4E),
+        Format::SrgbAlphaS3tcDxt5 => blocks(0x8C4F),
+        Format::RedRgtc1 => blocks(0x8DBB),
+        Format::SignedRedRgtc1 => blocks(0x8DBC),
+        Format::RgRgtc2 => blocks(0x8DBD),
+        Format::SignedRgRgtc2 => blocks(0x8DBE),
+        Format::RgbaBptcUnorm => blocks(0x8E8C),
+        Format::SrgbAlphaBptcUnorm => blocks(0x8E8D),
+        Format::RgbBptcSignedFloat => blocks(0x8E8E),
+        Format::RgbBptcUnsignedFloat => blocks(0x8E8F),
+        // The numbers of the wire and of KHR_texture_compression_astc_ldr run side by side.
+        _ => match format.raw() {
+            number @ 192..=205 => blocks(0x93B0 + number - 192),
+            number @ 208..=221 => blocks(0x93D0 + number - 208),
+            _ => None,
+        },
     }
 }
 
-/// What an extension gives a format beyond OpenGL ES 3.0, and the format itself.
-const fn extension(format: Format) -> Option<&'static str> {
+/// Extensions of which each gives a format beyond OpenGL ES 3.0; none for those of OpenGL ES 3.0 itself.
+const fn extensions(format: Format) -> &'static [&'static str] {
+    use Format as F;
     match format {
-        Format::Bgra8 => Some("GL_EXT_texture_format_BGRA8888"),
-        Format::Etc1Rgb8 => Some("GL_OES_compressed_ETC1_RGB8_texture"),
-        Format::RgbS3tcDxt1 | Format::RgbaS3tcDxt1 => Some("GL_EXT_texture_compression_dxt1"),
-        Format::RgbaS3tcDxt3 | Format::RgbaS3tcDxt5 => Some("GL_EXT_texture_compression_s3tc"),
-        _ => None,
+        F::Bgra8 => &["GL_EXT_texture_format_BGRA8888"],
+        F::Sr8 => &["GL_EXT_texture_sRGB_R8"],
+        F::Srg8 => &["GL_EXT_texture_sRGB_RG8"],
+        F::R16
+        | F::Rg16
+        | F::Rgb16
+        | F::Rgba16
+        | F::R16Snorm
+        | F::Rg16Snorm
+        | F::Rgb16Snorm
+        | F::Rgba16Snorm => &["GL_EXT_texture_norm16"],
+        F::Alpha16F | F::Luminance16F | F::LuminanceAlpha16F => &["GL_OES_texture_half_float"],
+        F::Alpha32F | F::Luminance32F | F::LuminanceAlpha32F => &["GL_OES_texture_float"],
+        F::RgbS3tcDxt1 | F::RgbaS3tcDxt1 => {
+            &["GL_EXT_texture_compression_s3tc", "GL_EXT_texture_compression_dxt1"]
+        }
+        F::RgbaS3tcDxt3 | F::RgbaS3tcDxt5 => &["GL_EXT_texture_compression_s3tc"],
+        F::SrgbS3tcDxt1 | F::SrgbAlphaS3tcDxt1 | F::SrgbAlphaS3tcDxt3 | F::SrgbAlphaS3tcDxt5 => {
+            &["GL_EXT_texture_compression_s3tc_srgb"]
+        }
+        F::RedRgtc1 | F::SignedRedRgtc1 | F::RgRgtc2 | F::SignedRgRgtc2 => {
+            &["GL_EXT_texture_compression_rgtc"]
+        }
+        F::RgbaBptcUnorm | F::SrgbAlphaBptcUnorm | F::RgbBptcSignedFloat | F::RgbBptcUnsignedFloat => {
+            &["GL_EXT_texture_compression_bptc"]
+        }
+        _ => match format.raw() {
+            // ASTC, which OpenGL ES 3.2 has.
+            192..=221 => &["GL_KHR_texture_compression_astc_ldr"],
+            _ => &[],
+        },
     }
 }
 
@@ -145,18 +220,29 @@ pub(crate) fn features(gl: &Gl, format: Format) -> FormatFeatures {
     use FormatFeatures as F;
     let mut uses = F::EMPTY;
     let Some(spelling) = spelling(format) else { return uses };
-    if extension(format).is_some_and(|extension| !gl.has(extension)) {
+    let extensions = extensions(format);
+    let astc = matches!(format.raw(), 192..=221) && gl.version >= 32;
+    if !extensions.is_empty() && !astc && !extensions.iter().any(|extension| gl.has(extension)) {
         return uses;
     }
     let class = format.class();
-    let texture = format != Format::StencilIndex8 || gl.version >= 32 || gl.has("GL_OES_texture_stencil8");
-    if texture {
+    if format != Format::StencilIndex8 || gl.version >= 32 || gl.has("GL_OES_texture_stencil8") {
         uses = uses.with(F::SAMPLED);
     }
-    let float32 = matches!(format, Format::R32F | Format::Rg32F | Format::Rgb32F | Format::Rgba32F);
     let filtered = match class {
         FormatClass::Unorm | FormatClass::Snorm | FormatClass::Srgb => true,
-        FormatClass::Float => !float32 || gl.has("GL_OES_texture_float_linear"),
+        FormatClass::Float => match format {
+            Format::R32F | Format::Rg32F | Format::Rgb32F | Format::Rgba32F => {
+                gl.has("GL_OES_texture_float_linear")
+            }
+            Format::Alpha32F | Format::Luminance32F | Format::LuminanceAlpha32F => {
+                gl.has("GL_OES_texture_float_linear")
+            }
+            Format::Alpha16F | Format::Luminance16F | Format::LuminanceAlpha16F => {
+                gl.has("GL_OES_texture_half_float_linear")
+            }
+            _ => true,
+        },
         _ => false,
     };
     if filtered {
@@ -171,27 +257,30 @@ pub(crate) fn features(gl: &Gl, format: Format) -> FormatFeatures {
                     || gl.has("GL_EXT_color_buffer_half_float")
             }
             FormatClass::Float => gl.version >= 32 || gl.has("GL_EXT_color_buffer_float"),
+            FormatClass::Snorm => gl.has("GL_EXT_render_snorm"),
             _ => true,
         };
     if drawn {
         uses = uses.with(F::RENDERABLE).with(F::BLIT_SRC).with(F::BLIT_DST);
         let blends = match class {
-            FormatClass::Unorm | FormatClass::Srgb => true,
+            FormatClass::Unorm | FormatClass::Srgb | FormatClass::Snorm => true,
             FormatClass::Float => float16 || format == Format::R11fG11fB10f || gl.has("GL_EXT_float_blend"),
             _ => false,
         };
         if blends {
             uses = uses.with(F::BLENDABLE);
         }
-        if filtered && class != FormatClass::Snorm {
-            uses = uses.with(F::GENERATE_MIPMAP);
-        }
     }
-    if matches!(format, Format::Alpha8 | Format::Luminance8 | Format::Luminance8Alpha8) {
+    // OpenGL ES 3.2 section 8.14.4: what is both drawn to and filtered, and the formats without a size.
+    if drawn && filtered && class != FormatClass::Snorm || !spelling.is_sized() && class == FormatClass::Unorm
+    {
         uses = uses.with(F::GENERATE_MIPMAP);
     }
-    if format == Format::Rgba8 {
+    if pixels::is_read(gl, format, drawn) {
         uses = uses.with(F::READ_PIXELS);
+    }
+    if is_texel_of_buffers(gl, format) {
+        uses = uses.with(F::TEXTURE_BUFFER);
     }
     if matches!(class, FormatClass::Depth | FormatClass::DepthStencil) {
         uses = uses.with(F::SHADOW);
@@ -199,57 +288,41 @@ pub(crate) fn features(gl: &Gl, format: Format) -> FormatFeatures {
     uses
 }
 
-/// Components of pixels that are read.
-pub(crate) const fn pixel_format(format: PixelFormat) -> Option<u32> {
-    Some(match format {
-        PixelFormat::Red => glow::RED,
-        PixelFormat::Rg => glow::RG,
-        PixelFormat::Rgb => glow::RGB,
-        PixelFormat::Rgba => glow::RGBA,
-        PixelFormat::Bgra => BGRA,
-        PixelFormat::RedInteger => glow::RED_INTEGER,
-        PixelFormat::RgInteger => glow::RG_INTEGER,
-        PixelFormat::RgbInteger => glow::RGB_INTEGER,
-        PixelFormat::RgbaInteger => glow::RGBA_INTEGER,
-        PixelFormat::DepthComponent => glow::DEPTH_COMPONENT,
-        PixelFormat::StencilIndex => glow::STENCIL_INDEX,
-        PixelFormat::DepthStencil => glow::DEPTH_STENCIL,
-        PixelFormat::Alpha => glow::ALPHA,
-        PixelFormat::Luminance => glow::LUMINANCE,
-        PixelFormat::LuminanceAlpha => glow::LUMINANCE_ALPHA,
-        _ => return None,
-    })
-}
-
-/// Components of a pixel.
-pub(crate) const fn components(format: PixelFormat) -> u64 {
-    match format {
-        PixelFormat::Rg | PixelFormat::RgInteger | PixelFormat::LuminanceAlpha => 2,
-        PixelFormat::Rgb | PixelFormat::RgbInteger => 3,
-        PixelFormat::Rgba | PixelFormat::Bgra | PixelFormat::RgbaInteger => 4,
-        _ => 1,
-    }
-}
-
-/// Type of the components of pixels that are read, and the bytes of one, or of the whole pixel where it is packed.
-pub(crate) const fn pixel_type(kind: PixelType) -> Option<(u32, u64, bool)> {
-    Some(match kind {
-        PixelType::Byte => (glow::BYTE, 1, false),
-        PixelType::UnsignedByte => (glow::UNSIGNED_BYTE, 1, false),
-        PixelType::Short => (glow::SHORT, 2, false),
-        PixelType::UnsignedShort => (glow::UNSIGNED_SHORT, 2, false),
-        PixelType::Int => (glow::INT, 4, false),
-        PixelType::UnsignedInt => (glow::UNSIGNED_INT, 4, false),
-        PixelType::HalfFloat => (HALF_FLOAT, 2, false),
-        PixelType::Float => (glow::FLOAT, 4, false),
-        PixelType::UnsignedShort565 => (glow::UNSIGNED_SHORT_5_6_5, 2, true),
-        PixelType::UnsignedShort4444 => (glow::UNSIGNED_SHORT_4_4_4_4, 2, true),
-        PixelType::UnsignedShort5551 => (glow::UNSIGNED_SHORT_5_5_5_1, 2, true),
-        PixelType::UnsignedInt2101010Rev => (glow::UNSIGNED_INT_2_10_10_10_REV, 4, true),
-        PixelType::UnsignedInt10F11F11FRev => (glow::UNSIGNED_INT_10F_11F_11F_REV, 4, true),
-        PixelType::UnsignedInt5999Rev => (glow::UNSIGNED_INT_5_9_9_9_REV, 4, true),
-        PixelType::UnsignedInt248 => (glow::UNSIGNED_INT_24_8, 4, true),
-        PixelType::Float32UnsignedInt248Rev => (glow::FLOAT_32_UNSIGNED_INT_24_8_REV, 8, true),
-        _ => return None,
-    })
+/// Whether a texture buffer can have the format (OpenGL ES 3.2 table 8.20).
+fn is_texel_of_buffers(gl: &Gl, format: Format) -> bool {
+    use Format as F;
+    gl.later.tex_buffer.is_some()
+        && matches!(
+            format,
+            F::R8
+                | F::R16F
+                | F::R32F
+                | F::R8I
+                | F::R16I
+                | F::R32I
+                | F::R8Ui
+                | F::R16Ui
+                | F::R32Ui
+                | F::Rg8
+                | F::Rg16F
+                | F::Rg32F
+                | F::Rg8I
+                | F::Rg16I
+                | F::Rg32I
+                | F::Rg8Ui
+                | F::Rg16Ui
+                | F::Rg32Ui
+                | F::Rgb32F
+                | F::Rgb32I
+                | F::Rgb32Ui
+                | F::Rgba8
+                | F::Rgba16F
+                | F::Rgba32F
+                | F::Rgba8I
+                | F::Rgba16I
+                | F::Rgba32I
+                | F::Rgba8Ui
+                | F::Rgba16Ui
+                | F::Rgba32Ui
+        )
 }

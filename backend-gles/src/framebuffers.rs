@@ -1,4 +1,4 @@
-//! Framebuffers: attachments, draw buffers, and which one is bound for what.
+//! Framebuffers: which one is bound for what, and what is in them.
 
 use runahead_core::{
     backend::{Outcome, Scope},
@@ -8,23 +8,25 @@ use runahead_core::{
 use runahead_wire::{
     Handle,
     payload::{FramebufferState, Surface},
-    values::{ResourceTarget, SurfaceKind},
 };
 
 use glow::HasContext;
 
 use crate::{
     Gles,
-    gl::{FAILED, Gl, Named, UNSUPPORTED, gl},
-    textures,
+    gl::{FAILED, Gl, Named, gl},
 };
+
+mod attachments;
+
+pub(crate) use attachments::surface;
 
 /// Twin of a framebuffer.
 #[derive(Debug, Default)]
 pub struct Framebuffer {
     pub(crate) named: Named<glow::NativeFramebuffer>,
-    /// Serial of the state that the driver has.
-    seen: u64,
+    /// Serial of the state that the driver has, and the images' epoch.
+    seen: (u64, u64),
 }
 
 /// The framebuffer bindings of a native context.
@@ -37,8 +39,10 @@ pub(crate) struct Framebuffers {
     read_seen: u64,
     /// Whether the surface's colour is drawn to; a new surface begins anew.
     surface_drawn: Option<bool>,
-    /// For copies and clears of single images.
+    /// For copies and reads of single images.
     scratch: Option<glow::NativeFramebuffer>,
+    /// Moves when an image that may be attached got another name in the driver.
+    epoch: u64,
 }
 
 impl Default for Framebuffers {
@@ -50,6 +54,7 @@ impl Default for Framebuffers {
             read_seen: u64::MAX,
             surface_drawn: None,
             scratch: None,
+            epoch: 0,
         }
     }
 }
@@ -172,24 +177,24 @@ impl Framebuffers {
                 name
             }
         };
-        if object.twin.seen == serial {
+        let seen = (serial, self.epoch);
+        if object.twin.seen == seen {
             return Ok(name);
         }
         // What is only bound for reads must not become what is drawn to.
         let before = self.draw;
         self.bind_draw(gl, Some(name));
-        let attached = attach(gl, home, objects, &state);
-        if attached.is_ok() {
-            set_buffers(gl, &state);
+        let attached = attachments::attach(gl, home, objects, &state);
+        if let Ok(seen) = attached {
             let read = self.read;
             self.bind_read(gl, Some(name));
-            gl!(gl, read_buffer(read_buffer(&state)));
+            gl!(gl, read_buffer(seen));
             self.bind_read(gl, read);
         }
         self.bind_draw(gl, before);
         attached?;
         if let Some(object) = objects.framebuffers.get_mut(fbo) {
-            object.twin.seen = serial;
+            object.twin.seen = seen;
         }
         Ok(name)
     }
@@ -201,23 +206,66 @@ impl Framebuffers {
         home: u32,
         objects: &mut Objects<Gles, S>,
         surface: &Surface,
+        attachment: u32,
     ) -> Outcome {
-        let name = match self.scratch {
-            Some(name) => name,
-            None => {
-                let name = gl!(gl, create_framebuffer()).map_err(|_| FAILED)?;
-                self.scratch = Some(name);
-                name
-            }
-        };
+        let name = self.scratch(gl)?;
         self.read_seen = u64::MAX;
         self.bind_read(gl, Some(name));
-        attach_one(gl, home, objects, glow::READ_FRAMEBUFFER, glow::COLOR_ATTACHMENT0, surface)?;
-        if gl!(gl, check_framebuffer_status(glow::READ_FRAMEBUFFER)) == glow::FRAMEBUFFER_COMPLETE {
-            Ok(())
-        } else {
-            Err(UNSUPPORTED)
+        alone(gl, home, objects, glow::READ_FRAMEBUFFER, surface, attachment)
+    }
+
+    /// Binds one image for draws, through a framebuffer of our own.
+    pub(crate) fn draw_image<S: Storage>(
+        &mut self,
+        gl: &Gl,
+        home: u32,
+        objects: &mut Objects<Gles, S>,
+        surface: &Surface,
+        attachment: u32,
+    ) -> Outcome {
+        let name = self.scratch(gl)?;
+        self.draw_seen = u64::MAX;
+        self.bind_draw(gl, Some(name));
+        alone(gl, home, objects, glow::DRAW_FRAMEBUFFER, surface, attachment)
+    }
+
+    /// Binds a texture of ours for reads, in the same way.
+    pub(crate) fn read_texture(&mut self, gl: &Gl, texture: glow::NativeTexture) -> Outcome {
+        let name = self.scratch(gl)?;
+        self.read_seen = u64::MAX;
+        self.bind_read(gl, Some(name));
+        let (target, attachment) = (glow::READ_FRAMEBUFFER, glow::COLOR_ATTACHMENT0);
+        gl!(gl, framebuffer_texture_2d(target, attachment, glow::TEXTURE_2D, Some(texture), 0));
+        attachments::is_complete(gl, target)
+    }
+
+    fn scratch(&mut self, gl: &Gl) -> Outcome<glow::NativeFramebuffer> {
+        if let Some(name) = self.scratch {
+            return Ok(name);
         }
+        let name = gl!(gl, create_framebuffer()).map_err(|_| FAILED)?;
+        self.scratch = Some(name);
+        Ok(name)
+    }
+
+    /// Lets go of the image that was bound alone: attached, it would outlive its end.
+    pub(crate) fn let_go(&mut self, gl: &Gl) {
+        let Some(scratch) = self.scratch else { return };
+        let target = if self.draw == Some(scratch) { glow::DRAW_FRAMEBUFFER } else { glow::READ_FRAMEBUFFER };
+        if target == glow::READ_FRAMEBUFFER {
+            self.read_seen = u64::MAX;
+            self.bind_read(gl, Some(scratch));
+        }
+        for attachment in [glow::COLOR_ATTACHMENT0, glow::DEPTH_ATTACHMENT, glow::STENCIL_ATTACHMENT] {
+            gl!(gl, framebuffer_renderbuffer(target, attachment, glow::RENDERBUFFER, None));
+        }
+    }
+
+    /// An image that was attached has another name in the driver from now on, or none.
+    pub(crate) const fn image_moved(&mut self) {
+        self.epoch += 1;
+        self.draw_seen = u64::MAX;
+        self.read_seen = u64::MAX;
     }
 
     /// Forgets a name that the driver may give again. The driver has unbound it.
@@ -233,82 +281,22 @@ impl Framebuffers {
     }
 }
 
-fn attach<S: Storage>(
-    gl: &Gl,
-    home: u32,
-    objects: &mut Objects<Gles, S>,
-    state: &FramebufferState,
-) -> Outcome {
-    for (at, surface) in (0..).zip(&state.color) {
-        // Beyond what the driver has, nothing can be attached, and nothing was.
-        if surface.kind() == Some(SurfaceKind::None) && at >= 4 {
-            continue;
-        }
-        attach_one(gl, home, objects, glow::DRAW_FRAMEBUFFER, glow::COLOR_ATTACHMENT0 + at, surface)?;
-    }
-    attach_one(gl, home, objects, glow::DRAW_FRAMEBUFFER, glow::DEPTH_ATTACHMENT, &state.depth)?;
-    attach_one(gl, home, objects, glow::DRAW_FRAMEBUFFER, glow::STENCIL_ATTACHMENT, &state.stencil)
-}
-
-fn attach_one<S: Storage>(
+/// Attaches one image to the framebuffer of ours that is bound to a target.
+fn alone<S: Storage>(
     gl: &Gl,
     home: u32,
     objects: &mut Objects<Gles, S>,
     target: u32,
-    attachment: u32,
     surface: &Surface,
+    attachment: u32,
 ) -> Outcome {
-    match surface.kind().ok_or(FAILED)? {
-        SurfaceKind::None => {
-            gl!(gl, framebuffer_renderbuffer(target, attachment, glow::RENDERBUFFER, None));
-        }
-        SurfaceKind::Renderbuffer => {
-            let Some(object) = objects.renderbuffers.get_mut(surface.resource) else { return Err(FAILED) };
-            let name = object.twin.name(gl, home)?;
-            gl!(gl, framebuffer_renderbuffer(target, attachment, glow::RENDERBUFFER, Some(name)));
-        }
-        SurfaceKind::Texture => {
-            let Some(object) = objects.textures.get_mut(surface.resource) else { return Err(FAILED) };
-            let name = object.twin.name(gl, home)?;
-            let level = i32::from(surface.level);
-            match object.record.desc.target().ok_or(FAILED)? {
-                kind @ (ResourceTarget::Texture2D | ResourceTarget::CubeMap) if surface.layered == 0 => {
-                    let kind = textures::target(kind).ok_or(UNSUPPORTED)?;
-                    let image = textures::image(kind, surface.upload_target().ok_or(FAILED)?);
-                    gl!(gl, framebuffer_texture_2d(target, attachment, image, Some(name), level));
-                }
-                ResourceTarget::Texture3D | ResourceTarget::Texture2DArray if surface.layered == 0 => {
-                    let layer = i32::try_from(surface.layer).map_err(|_| UNSUPPORTED)?;
-                    gl!(gl, framebuffer_texture_layer(target, attachment, Some(name), level, layer));
-                }
-                _ => return Err(UNSUPPORTED),
-            }
-        }
+    let packed = attachment == glow::DEPTH_STENCIL_ATTACHMENT;
+    let points: &[u32] =
+        if packed { &[glow::DEPTH_ATTACHMENT, glow::STENCIL_ATTACHMENT] } else { &[attachment] };
+    for point in points {
+        attachments::attach_one(gl, home, objects, target, *point, surface)?;
     }
-    Ok(())
-}
-
-fn set_buffers(gl: &Gl, state: &FramebufferState) {
-    // OpenGL ES asks of a framebuffer object that output `n` goes to attachment `n` or to none; a front of
-    // another API may ask for more, and then finds nothing drawn.
-    let last = state.draw_buffers.iter().rposition(|buffer| *buffer >= 0).map_or(1, |at| at + 1);
-    let mut buffers = [glow::NONE; 8];
-    for (place, (at, buffer)) in buffers.iter_mut().zip((0..).zip(state.draw_buffers)) {
-        if buffer == at {
-            *place = glow::COLOR_ATTACHMENT0 + at as u32;
-        }
-    }
-    gl!(gl, draw_buffers(buffers.get(..last).unwrap_or_default()));
-}
-
-/// The attachment that reads see.
-fn read_buffer(state: &FramebufferState) -> u32 {
-    let seen = &state.read_surface;
-    if seen.kind() == Some(SurfaceKind::None) {
-        return glow::NONE;
-    }
-    let at = state.color.iter().position(|color| color == seen);
-    at.map_or(glow::NONE, |at| glow::COLOR_ATTACHMENT0 + at as u32)
+    attachments::is_complete(gl, target)
 }
 
 /// Draw buffers that are not none.

@@ -13,7 +13,7 @@ use glow::HasContext;
 use runahead_core::backend::{BackendError, Outcome};
 use runahead_wire::{Bulk, values::RefusedReason};
 
-use crate::egl::Loader;
+use crate::{egl::Loader, later::Later};
 
 /// What this server does not do. The client hears of it by name.
 pub(crate) const UNSUPPORTED: BackendError = BackendError::Refused(RefusedReason::Unsupported);
@@ -122,6 +122,8 @@ pub(crate) struct Gl {
     pub(crate) api: glow::Context,
     pub(crate) raw: Raw,
     pub(crate) setters: Setters,
+    /// Functions that it may lack.
+    pub(crate) later: Later,
     /// Major version times 10 plus minor.
     pub(crate) version: u32,
 }
@@ -176,7 +178,10 @@ impl Gl {
                 version % 10
             ));
         }
-        Ok(Self { api, raw, setters, version })
+        let has = |extension: &str| api.supported_extensions().contains(extension);
+        // SAFETY: the caller's promise.
+        let later = unsafe { Later::load(load, version, has) };
+        Ok(Self { api, raw, setters, later, version })
     }
 
     /// Whether the driver has an extension.

@@ -20,14 +20,18 @@
 //! - **Refusals.** What is not done yet, or not by this driver, is refused as `Unsupported`, and the client hears which
 //!   row and object; nothing is skipped in silence.
 //!
-//! Not there yet, each refused: indirect draws, a first instance, an index bias, texture views, multisample, buffer, rectangle
-//! and one-dimensional textures, copies between images, clears of textures and buffers, maps, pack buffers.
+//! Not there yet, each refused: indirect draws, a first instance, an index bias, clears of buffers, maps.
+//!
+//! What OpenGL ES itself has not: programs that sample rectangle textures, a bias of a sampler's level of detail, views
+//! of storage that can be defined again, reads of multisample textures, pack buffers of pixels that the driver does not
+//! read as they are asked for.
 
 mod bringup;
 mod buffers;
 mod caps;
 mod capture;
 mod context;
+mod copies;
 mod draw;
 mod egl;
 mod essl;
@@ -35,11 +39,13 @@ mod formats;
 mod framebuffers;
 mod gl;
 mod images;
+mod later;
 mod module;
 mod points;
 mod programs;
 mod queries;
 mod read;
+mod renderbuffers;
 mod rows;
 mod samplers;
 mod shading;
@@ -71,10 +77,11 @@ pub use crate::{
     framebuffers::Framebuffer,
     programs::Shader,
     queries::Query,
+    renderbuffers::Renderbuffer,
     samplers::Sampler,
     surface::{Resized, State as SurfaceState, SurfaceError},
     sync::Fence,
-    textures::{Renderbuffer, Texture},
+    textures::{Texture, View},
 };
 use crate::{
     bringup::{Display, Pointer},

@@ -1,24 +1,25 @@
 //! Bytes on their way from the GPU: into a buffer of ours, with a fence behind it.
+//!
+//! The driver writes pixels as a pair that it reads (see [`pixels`](crate::formats::pixels)); what was asked for is made
+//! of them once they are there. So a read never waits, and none is refused for its pair alone.
 
 use runahead_core::{
     backend::{BackendError, Outcome, Read, Scope, Ticket},
     storage::Storage,
 };
-use runahead_wire::{
-    payload::{CopyFromFramebuffer, ReadbackInfo, Surface},
-    values::{RefusedReason, ResourceTarget, SurfaceKind},
-};
+use runahead_wire::{payload::Readback, values::RefusedReason};
 
 use glow::HasContext;
 
 use crate::{
     Gles, buffers,
     context::Native,
-    formats,
-    gl::{FAILED, Gl, UNSUPPORTED, gl},
+    formats::pixels::Convert,
+    gl::{FAILED, Gl, gl},
     sync::Point,
-    textures,
 };
+
+mod images;
 
 /// One read.
 #[derive(Debug)]
@@ -27,8 +28,21 @@ struct Pending {
     home: u32,
     buffer: glow::NativeBuffer,
     fence: Option<Point>,
+    /// Bytes that the driver writes.
     size: usize,
+    /// What is made of them.
+    finish: Finish,
     bytes: Option<Vec<u8>>,
+}
+
+/// What is made of bytes that the driver wrote.
+#[derive(Clone, Copy, Debug, Default)]
+struct Finish {
+    convert: Option<Convert>,
+    /// Bytes of whole rows that come before the ones that were asked for.
+    skip: usize,
+    /// Bytes that were asked for.
+    size: usize,
 }
 
 /// The reads of a session.
@@ -47,21 +61,23 @@ impl Reads {
         scope: &mut Scope<'_, Gles, S>,
         read: &Read<'_>,
     ) -> Outcome<Ticket> {
-        let size = match read {
-            Read::Pixels(info) | Read::Texture(info) => info.dst_size,
-            Read::Buffer(span) => span.size,
-        };
-        let bytes = i32::try_from(size).map_err(|_| BackendError::Refused(RefusedReason::TooLarge))?;
         let buffer = gl!(gl, create_buffer()).map_err(|_| FAILED)?;
         gl!(gl, bind_buffer(glow::PIXEL_PACK_BUFFER, Some(buffer)));
         gl.clear_errors();
-        gl!(gl, buffer_data_size(glow::PIXEL_PACK_BUFFER, bytes, glow::STREAM_READ));
-        let begun = gl.outcome().and_then(|()| fill(gl, native, scope, read)).and_then(|()| gl.outcome());
+        let begun = match read {
+            Read::Pixels(info) => native.read_pixels(gl, scope, info),
+            Read::Texture(info) => native.read_texture(gl, scope, info),
+            Read::Buffer(span) => native.read_buffer(gl, scope, span),
+        };
+        let begun = begun.and_then(|begun| gl.outcome().map(|()| begun));
         gl!(gl, bind_buffer(glow::PIXEL_PACK_BUFFER, None));
-        if let Err(error) = begun {
-            gl!(gl, delete_buffer(buffer));
-            return Err(error);
-        }
+        let (bytes, finish) = match begun {
+            Ok(begun) => begun,
+            Err(error) => {
+                gl!(gl, delete_buffer(buffer));
+                return Err(error);
+            }
+        };
         self.last += 1;
         let ticket = Ticket(self.last);
         let fence = Point::new(gl)?;
@@ -71,6 +87,7 @@ impl Reads {
             buffer,
             fence: Some(fence),
             size: bytes as usize,
+            finish,
             bytes: None,
         });
         Ok(ticket)
@@ -106,7 +123,7 @@ impl Reads {
             if !mapped && read.size != 0 {
                 return Err(FAILED);
             }
-            read.bytes = Some(bytes);
+            read.bytes = Some(read.finish.of(bytes)?);
         }
         Ok(read.bytes.as_deref())
     }
@@ -128,122 +145,58 @@ impl Reads {
     }
 }
 
-/// Has the driver write the bytes into the pack buffer.
-fn fill<S: Storage>(
-    gl: &Gl,
-    native: &mut Native,
-    scope: &mut Scope<'_, Gles, S>,
-    read: &Read<'_>,
-) -> Outcome {
-    let home = native.home;
-    match read {
-        Read::Pixels(info) => {
-            native.framebuffers.sync_read(gl, home, scope)?;
-            pixels(gl, info, info.region.z)
-        }
-        Read::Texture(info) => {
-            let object = scope.objects.textures.get(info.resource).ok_or(FAILED)?;
-            let desc = object.record.desc;
-            let layered =
-                matches!(desc.target(), Some(ResourceTarget::Texture3D | ResourceTarget::Texture2DArray));
-            if info.region.depth > 1 {
-                return Err(UNSUPPORTED);
-            }
-            let surface = Surface {
-                resource: info.resource,
-                internal_format: desc.internal_format,
-                kind: SurfaceKind::Texture.raw() as u8,
-                level: info.level,
-                layer: if layered { u32::try_from(info.region.z).map_err(|_| FAILED)? } else { 0 },
-                upload_target: u16::from(info.upload_target),
-                texture_target: u16::from(info.target),
-                ..Surface::default()
-            };
-            native.framebuffers.read_image(gl, home, scope.objects, &surface)?;
-            pixels(gl, info, 0)
-        }
-        Read::Buffer(span) => {
-            let offset =
-                |bytes: u64| i32::try_from(bytes).map_err(|_| BackendError::Refused(RefusedReason::TooLarge));
-            native.bound.settle(gl, home, &mut scope.objects.buffers)?;
-            let name =
-                buffers::resolve(gl, home, &mut scope.objects.buffers, span.resource)?.ok_or(FAILED)?;
-            gl!(gl, bind_buffer(glow::COPY_READ_BUFFER, Some(name)));
-            let (from, size) = (offset(span.offset)?, offset(span.size)?);
-            gl!(gl, copy_buffer_sub_data(glow::COPY_READ_BUFFER, glow::PIXEL_PACK_BUFFER, from, 0, size));
-            gl!(gl, bind_buffer(glow::COPY_READ_BUFFER, None));
-            Ok(())
-        }
-    }
+/// Bytes that the driver writes, and what is made of them.
+type Begun = (i32, Finish);
+
+/// A size in bytes, as the driver takes it.
+fn count(bytes: u64) -> Outcome<i32> {
+    i32::try_from(bytes).map_err(|_| BackendError::Refused(RefusedReason::TooLarge))
 }
 
-/// Reads pixels of the read framebuffer into the pack buffer.
-fn pixels(gl: &Gl, info: &ReadbackInfo, layer: i32) -> Outcome {
-    let format = info.format().ok_or(FAILED)?;
-    let components = formats::pixel_format(format).ok_or(UNSUPPORTED)?;
-    let (kind, unit, packed) = formats::pixel_type(info.pixel_type().ok_or(FAILED)?).ok_or(UNSUPPORTED)?;
-    let pixel = if packed { unit } else { unit * formats::components(format) };
-    let region = &info.region;
-    let needed =
-        u64::from(region.width).checked_mul(u64::from(region.height)).and_then(|all| all.checked_mul(pixel));
-    // The driver checks it too; this names no memory of ours.
-    if layer != 0 || needed.is_none_or(|needed| needed > info.dst_size) {
-        return Err(UNSUPPORTED);
+/// Gives the pack buffer that is bound so many bytes.
+fn make_room(gl: &Gl, bytes: u64) -> Outcome<i32> {
+    let bytes = count(bytes)?;
+    gl!(gl, buffer_data_size(glow::PIXEL_PACK_BUFFER, bytes, glow::STREAM_READ));
+    gl.outcome()?;
+    Ok(bytes)
+}
+
+impl Finish {
+    /// Bytes that stay as they are.
+    const fn none(size: usize) -> Self {
+        Self { convert: None, skip: 0, size }
     }
-    let (width, height) = (region.width as i32, region.height as i32);
-    let into = glow::PixelPackData::BufferOffset(0);
-    gl!(gl, read_pixels(region.x, region.y, width, height, components, kind, into));
-    Ok(())
+
+    fn of(&self, bytes: Vec<u8>) -> Outcome<Vec<u8>> {
+        let mut bytes = match &self.convert {
+            Some(convert) => convert.apply(&bytes),
+            None => bytes,
+        };
+        if (self.skip, self.size) == (0, bytes.len()) {
+            return Ok(bytes);
+        }
+        let part = bytes.get(self.skip..).and_then(|rest| rest.get(..self.size)).ok_or(FAILED)?.len();
+        bytes.copy_within(self.skip..self.skip + part, 0);
+        bytes.truncate(part);
+        Ok(bytes)
+    }
 }
 
 impl Native {
-    /// Copies from the read framebuffer into a texture.
-    pub(crate) fn copy_to_texture<S: Storage>(
+    fn read_buffer<S: Storage>(
         &mut self,
         gl: &Gl,
         scope: &mut Scope<'_, Gles, S>,
-        copy: &CopyFromFramebuffer,
-    ) -> Outcome {
+        span: &Readback,
+    ) -> Outcome<Begun> {
         let home = self.home;
-        self.framebuffers.sync_read(gl, home, scope)?;
-        let object = scope.objects.textures.get_mut(copy.dst).ok_or(FAILED)?;
-        let target = object.record.desc.target().and_then(textures::target).ok_or(UNSUPPORTED)?;
-        let name = object.twin.name(gl, home)?;
-        self.units.work(gl, target, name)?;
-        let (level, width, height) = (copy.level as i32, copy.width as i32, copy.height as i32);
-        gl.clear_errors();
-        if matches!(target, glow::TEXTURE_3D | glow::TEXTURE_2D_ARRAY) {
-            let z = i32::from(copy.z_offset);
-            gl!(
-                gl,
-                copy_tex_sub_image_3d(
-                    target,
-                    level,
-                    copy.x_offset,
-                    copy.y_offset,
-                    z,
-                    copy.x,
-                    copy.y,
-                    width,
-                    height
-                )
-            );
-        } else {
-            let image = textures::image(target, copy.upload_target().ok_or(FAILED)?);
-            gl!(
-                gl,
-                copy_tex_sub_image_2d(
-                    image,
-                    level,
-                    copy.x_offset,
-                    copy.y_offset,
-                    copy.x,
-                    copy.y,
-                    width,
-                    height
-                )
-            );
-        }
-        gl.outcome()
+        self.bound.settle(gl, home, &mut scope.objects.buffers)?;
+        let bytes = make_room(gl, span.size)?;
+        let name = buffers::resolve(gl, home, &mut scope.objects.buffers, span.resource)?.ok_or(FAILED)?;
+        gl!(gl, bind_buffer(glow::COPY_READ_BUFFER, Some(name)));
+        let from = count(span.offset)?;
+        gl!(gl, copy_buffer_sub_data(glow::COPY_READ_BUFFER, glow::PIXEL_PACK_BUFFER, from, 0, bytes));
+        gl!(gl, bind_buffer(glow::COPY_READ_BUFFER, None));
+        Ok((bytes, Finish::none(bytes as usize)))
     }
 }

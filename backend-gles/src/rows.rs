@@ -20,11 +20,10 @@ use runahead_wire::{
 use glow::HasContext;
 
 use crate::{
-    Buffer, Fence, Framebuffer, Gles, Query, Renderbuffer, Sampler, Shader, StreamOutput, Texture,
+    Buffer, Fence, Framebuffer, Gles, Query, Renderbuffer, Sampler, Shader, StreamOutput, Texture, View,
     gl::{FAILED, Named, UNSUPPORTED, gl},
-    programs, queries, shading,
+    programs, queries, renderbuffers, shading,
     sync::Point,
-    textures,
 };
 
 impl Gles {
@@ -43,7 +42,7 @@ impl Backend for Gles {
     type RenderState = ();
     type VertexElements = ();
     type Sampler = Sampler;
-    type SamplerView = ();
+    type SamplerView = View;
     type Shader = Shader;
     type Fence = Fence;
     type Query = Query;
@@ -71,9 +70,11 @@ impl Backend for Gles {
                 native.points.forget(name);
                 gl!(gl, delete_buffer(name));
             }),
-            Twin::Texture(twin) => delete!(twin, |name, gl, native| {
+            Twin::Texture(twin) => {
+                delete!(twin, |name, gl, native| native.forget_texture(gl, name, twin.attached))
+            }
+            Twin::SamplerView(twin) => delete!(twin, |name, gl, native| {
                 native.units.forget(name);
-                native.images.forget(name);
                 gl!(gl, delete_texture(name));
             }),
             Twin::Renderbuffer(twin) => {
@@ -103,7 +104,7 @@ impl Backend for Gles {
             Twin::StreamOutput(twin) => {
                 delete!(twin, |name, gl, native| native.captures.delete(gl, name));
             }
-            Twin::RenderState(()) | Twin::VertexElements(()) | Twin::SamplerView(()) => {}
+            Twin::RenderState(()) | Twin::VertexElements(()) => {}
         }
     }
 
@@ -120,10 +121,8 @@ impl Backend for Gles {
         native.images.stale();
         match kind {
             Kind::Buffer => native.bound.define(&mut scope.objects.buffers, resource, largest),
-            Kind::Renderbuffer => {
-                textures::define_renderbuffer(gl, home, &mut scope.objects.renderbuffers, resource)
-            }
-            _ => textures::define(gl, home, &mut native.units, &mut scope.objects.textures, resource),
+            Kind::Renderbuffer => renderbuffers::define(gl, home, &mut scope.objects.renderbuffers, resource),
+            _ => native.define_texture(gl, scope, resource),
         }
     }
 
@@ -178,8 +177,7 @@ impl Backend for Gles {
         bytes: Bulk<'_>,
     ) -> Outcome {
         let (gl, native) = self.enter(scope.group)?;
-        let way = (&mut native.units, &mut native.unpack);
-        textures::upload(gl, native.home, way, &mut scope.objects.textures, data, regions, &bytes)
+        native.upload_texture(gl, scope, data, regions, &bytes)
     }
 
     fn flush_range<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &FlushRange) -> Outcome {
@@ -201,8 +199,9 @@ impl Backend for Gles {
         native.bound.copy(gl, native.home, &mut scope.objects.buffers, copy)
     }
 
-    fn copy_region<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &CopyRegion) -> Outcome {
-        Err(UNSUPPORTED)
+    fn copy_region<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, copy: &CopyRegion) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.copy_region(gl, scope, copy)
     }
 
     fn copy_framebuffer_to_texture<S: Storage>(
@@ -216,11 +215,12 @@ impl Backend for Gles {
 
     fn generate_mipmap<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, plan: &MipPlan) -> Outcome {
         let (gl, native) = self.enter(scope.group)?;
-        textures::generate(gl, native.home, &mut native.units, &mut scope.objects.textures, plan)
+        native.generate_mipmap(gl, scope, plan)
     }
 
-    fn clear_texture<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &ClearTexture) -> Outcome {
-        Err(UNSUPPORTED)
+    fn clear_texture<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, clear: &ClearTexture) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.clear_texture(gl, scope, clear)
     }
 
     fn clear_buffer<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &ClearBuffer) -> Outcome {
@@ -322,8 +322,13 @@ impl Backend for Gles {
         }
     }
 
-    fn read_to_buffer<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &ReadbackToBuffer) -> Outcome {
-        Err(UNSUPPORTED)
+    fn read_to_buffer<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        read: &ReadbackToBuffer,
+    ) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.read_to_buffer(gl, scope, read)
     }
 
     fn create_fence<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, fence: Handle) -> Outcome {

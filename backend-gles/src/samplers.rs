@@ -9,7 +9,10 @@ use runahead_wire::{
 
 use glow::HasContext;
 
-use crate::gl::{FAILED, Gl, Named, UNSUPPORTED, gl};
+use crate::{
+    gl::{FAILED, Gl, Named, UNSUPPORTED, gl},
+    later::later,
+};
 
 /// Twin of a sampler.
 #[derive(Debug, Default)]
@@ -95,15 +98,24 @@ fn set(gl: &Gl, name: glow::NativeSampler, parameters: &SamplerParameters) -> Ou
         CompareMode::RefToTexture => glow::COMPARE_REF_TO_TEXTURE,
     };
     integer(glow::TEXTURE_COMPARE_MODE, mode);
-    // The others are integers, for textures that this backend has no border of yet.
-    if p.wrap_s() == Some(Wrap::ClampToBorder)
-        || p.wrap_t() == Some(Wrap::ClampToBorder)
-        || p.wrap_r() == Some(Wrap::ClampToBorder)
-    {
-        if p.border_color_form() != Some(BorderColorForm::Float) {
-            return Err(UNSUPPORTED);
+    let border = Some(Wrap::ClampToBorder);
+    if [p.wrap_s(), p.wrap_t(), p.wrap_r()].contains(&border) {
+        let name_of = name.0.get();
+        match p.border_color_form().ok_or(FAILED)? {
+            BorderColorForm::Float => {
+                let color = &p.border_color_float;
+                gl!(gl, sampler_parameter_f32_slice(name, glow::TEXTURE_BORDER_COLOR, color));
+            }
+            // For textures of integers, whose border is one too.
+            BorderColorForm::Int => {
+                let color = p.border_color_int.as_ptr();
+                later!(gl, sampler_parameter_i(name_of, glow::TEXTURE_BORDER_COLOR, color))?;
+            }
+            BorderColorForm::Uint => {
+                let color = p.border_color_uint.as_ptr();
+                later!(gl, sampler_parameter_u(name_of, glow::TEXTURE_BORDER_COLOR, color))?;
+            }
         }
-        gl!(gl, sampler_parameter_f32_slice(name, glow::TEXTURE_BORDER_COLOR, &p.border_color_float));
     }
     Ok(())
 }
