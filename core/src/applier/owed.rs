@@ -83,6 +83,21 @@ impl Debts {
         self.answers.push(debt)
     }
 
+    /// Pays every debt whose bytes go as events, and waits for them: an event must not overtake an older one, which
+    /// may be of the same bytes.
+    pub(super) fn pay_buffers<B: Backend, S: Storage>(
+        &mut self,
+        objects: &mut Objects<B, S>,
+        backend: &mut B,
+        outlet: &mut impl Outlet,
+    ) -> Result<(), Fault> {
+        while let Some(at) = self.answers.iter().position(|debt| matches!(debt.what, What::Buffer { .. })) {
+            let debt = self.answers.remove(at);
+            pay(&debt, objects, backend, outlet, true)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn report_fence(&mut self, group: u32, origin: EventOrigin, fence: Handle) {
         // Without room the client learns of it by asking.
         let _ = self.fences.push_back(Report { group, origin, fence });
@@ -250,8 +265,11 @@ pub(super) fn poll<B: Backend, S: Storage, O: Outlet>(
 ) -> Result<(), Fault> {
     let Applier { debts, groups, backend, outlet, .. } = applier;
     let mut at = 0;
+    // Bytes that go as events go in the order in which they were read.
+    let mut held = false;
     while let Some(debt) = debts.answers.get_mut(at) {
-        let Some(group) = groups.get_mut(debt.group) else {
+        let is_buffer = matches!(debt.what, What::Buffer { .. });
+        let Some(group) = groups.get_mut(debt.group).filter(|_| !(is_buffer && held)) else {
             at += 1;
             continue;
         };
@@ -264,8 +282,9 @@ pub(super) fn poll<B: Backend, S: Storage, O: Outlet>(
             }
         }
         if paid {
-            debts.answers.swap_remove(at);
+            debts.answers.remove(at);
         } else {
+            held |= is_buffer;
             at += 1;
         }
     }

@@ -112,7 +112,12 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         let debt = Debt { space, group: self.current.group, origin: self.origin(), what };
         match self.debts.owe(debt) {
             Ok(()) => Ok(()),
-            Err(debt) => owed::pay(&debt, self.objects, self.backend, self.outlet, true).map(drop),
+            Err(debt) => {
+                if matches!(debt.what, What::Buffer { .. }) {
+                    self.debts.pay_buffers(self.objects, self.backend, self.outlet)?;
+                }
+                owed::pay(&debt, self.objects, self.backend, self.outlet, true).map(drop)
+            }
         }
     }
 

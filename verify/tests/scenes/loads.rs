@@ -10,7 +10,7 @@ use runahead_core::{
 };
 use runahead_linux::{
     control::message::{ContextAttributes, SurfaceOp},
-    native::gles::{Driver, WindowSystem},
+    native::gles::WindowSystem,
     session::{Client, Topology},
     storage::Heap,
 };
@@ -30,7 +30,7 @@ use crate::run::{Arm, Told, open};
 
 /// Opens a session, makes a context current.
 fn client(topology: Topology) -> (Client<Gles, Told>, Told) {
-    let (mut client, told) = open(Arm { topology, driver: Driver::System }, &WindowSystem::Surfaceless);
+    let (mut client, told) = open(Arm::on(topology), &WindowSystem::Surfaceless);
     client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
     let config = client.configs().iter().find(|config| config.pbuffer).expect("a config").id;
     client.surface(1, SurfaceOp::CreatePbuffer { config, width: SIDE, height: SIDE }).expect("a surface");

@@ -5,6 +5,7 @@
 
 mod gates;
 mod loads;
+mod order;
 mod run;
 mod windows;
 
@@ -13,19 +14,25 @@ use std::{collections::BTreeSet, process::Command};
 use run::{Arm, Draw, draw, draw_checking, open};
 use runahead_core::{Session, compare::Check, slots::Band};
 use runahead_linux::{
+    control::message::{Sizes, Terms},
     native::gles::{Driver, WindowSystem},
-    session::Topology,
+    session::{Topology, Wanted},
 };
 use runahead_verify::scenes::{Scene, Stage, StageError};
-use runahead_wire::{handle::Kind, values::Topology as Primitives};
+use runahead_wire::{
+    format::Format,
+    handle::Kind,
+    payload::ResourceDesc,
+    values::{ResourceTarget, StorageKind, Topology as Primitives},
+};
 
-/// A test of each scene on the arm of the module that it is called in.
+/// A test of each scene on the topology of the module that it is called in.
 macro_rules! tests {
     ($( $name:ident $scene:ident; )+) => {
         $(
             #[test]
             fn $name() {
-                run::check(ARM, Scene::$scene);
+                run::check(Arm::on(TOPOLOGY), Scene::$scene);
             }
         )+
     };
@@ -34,7 +41,7 @@ macro_rules! topologies {
     ($( $name:ident = $topology:ident; )+) => {
         $( mod $name {
             use super::*;
-            const ARM: Arm = Arm { topology: Topology::$topology, driver: Driver::System };
+            const TOPOLOGY: Topology = Topology::$topology;
             runahead_verify::each_scene! { tests }
         } )+
 
@@ -103,7 +110,7 @@ fn no_test_is_gone() {
 #[test]
 fn both_sides_agree_on_their_state_at_every_verb_on_every_topology() {
     for (name, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::on(*topology);
         for scene in [Scene::Triangle, Scene::RenderToTexture] {
             let (drawn, (compared, verbs), reason) = draw_checking(arm, &scene, Check::On);
             let context = format!("{} on {name}: {reason:?}", scene.name());
@@ -119,7 +126,7 @@ fn both_sides_agree_on_their_state_at_every_verb_on_every_topology() {
 #[test]
 fn a_scene_that_means_something_else_is_named() {
     for (name, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::on(*topology);
         let (drawn, _, reason) = draw_checking(arm, &Scene::Triangle, Check::Corrupt);
         assert!(drawn.is_err(), "{name}");
         let reason = reason.expect("a reason");
@@ -128,12 +135,22 @@ fn a_scene_that_means_something_else_is_named() {
     }
 }
 
+/// The smallest rings that the scenes' largest records fit: every one of them wraps and fills, and nothing changes.
+#[test]
+fn small_rings_change_no_scene() {
+    let sizes = Sizes { commands: 64 << 10, stage: 1 << 20, replies: 64 << 10, events: 16 << 10 };
+    let wanted = Wanted(Terms { sizes, ..Wanted::default().0 });
+    for scene in Scene::ALL {
+        run::check(Arm { wanted, ..Arm::on(Topology::Inproc) }, *scene);
+    }
+}
+
 /// The driver past `libEGL`, as a program that runs on Runahead reaches it.
 #[test]
 fn the_vendor_library_draws_the_same() {
     for scene in [Scene::Triangle, Scene::Texture] {
         for topology in [Topology::Direct, Topology::Inproc] {
-            run::check(Arm { topology, driver: Driver::Vendor }, scene);
+            run::check(Arm { driver: Driver::Vendor, ..Arm::on(topology) }, scene);
         }
     }
 }
@@ -156,7 +173,7 @@ impl Draw for Spoilt {
 #[test]
 fn a_wrong_pixel_is_red() {
     for (name, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::on(*topology);
         for scene in [Scene::Triangle, Scene::Texture] {
             let drawn = draw(arm, &Spoilt(scene)).expect("an image");
             let difference = scene.image().difference(&drawn).unwrap_or_default();
@@ -184,9 +201,44 @@ impl Draw for Stale {
 #[test]
 fn a_stale_handle_ends_the_session() {
     for (name, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::on(*topology);
         let error = draw(arm, &Stale).expect_err("the old generation was taken").to_string();
         assert!(error.contains("UnnamedIdentity") || error.contains("lost"), "{name}: {error}");
+    }
+}
+
+/// Defines the slot of a texture that has ended again, as if there were no generations.
+struct Forgetful;
+
+impl Draw for Forgetful {
+    fn draw<P: Session>(&self, stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        let texture = stage.texture(1, 1, Some(&[255; 4]))?;
+        stage.destroy(Kind::Texture, Band::Texture, texture)?;
+        let desc = ResourceDesc {
+            resource: texture,
+            target: ResourceTarget::Texture2D.raw() as u8,
+            storage_kind: StorageKind::Mipmap.raw() as u8,
+            internal_format: Format::Rgba8.raw(),
+            width: 1,
+            height: 1,
+            depth: 1,
+            levels: 1,
+            array_layers: 1,
+            ..ResourceDesc::default()
+        };
+        stage.pipe().resource_create(&desc)?;
+        stage.sample(texture)?;
+        stage.draw(Primitives::Points, 0, 1)
+    }
+}
+
+/// The arm of the recycled handle that ignores generations.
+#[test]
+fn a_slot_without_a_new_generation_ends_the_session() {
+    for (name, topology) in TOPOLOGIES {
+        let (drawn, _, reason) = draw_checking(Arm::on(*topology), &Forgetful, Check::Off);
+        let told = format!("{:?} {reason:?}", drawn.map(|_| ()));
+        assert!(told.contains("eneration"), "{name}: {told}");
     }
 }
 
@@ -196,7 +248,7 @@ fn a_window_without_a_window_system_is_refused() {
     use runahead_linux::control::message::{OperationError, SurfaceOp};
     use runahead_linux::session::RequestError;
     for (_, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::on(*topology);
         let (mut client, _) = open(arm, &WindowSystem::Surfaceless);
         let config = client.configs().iter().find(|config| config.pbuffer).expect("a config").id;
         let op = SurfaceOp::CreateWindow { config, display: ":0".to_owned(), window: 1 };

@@ -10,7 +10,7 @@ use runahead_core::{Fault, Session, compare::Check};
 use runahead_linux::{
     control::message::{ContextAttributes, SurfaceOp},
     native::gles::{self, Driver, WindowSystem},
-    session::{Client, Config, Diagnostics, Sink, Topology},
+    session::{Client, Config, Diagnostics, Sink, Topology, Wanted},
 };
 use runahead_verify::{
     built,
@@ -30,6 +30,15 @@ use runahead_wire::{
 pub struct Arm {
     pub topology: Topology,
     pub driver: Driver,
+    /// What is wished of the server.
+    pub wanted: Wanted,
+}
+
+impl Arm {
+    /// On the system's driver, as it is without wishes.
+    pub fn on(topology: Topology) -> Self {
+        Self { topology, driver: Driver::System, wanted: Wanted::default() }
+    }
 }
 
 /// What the server has told.
@@ -49,6 +58,11 @@ impl Told {
     /// Complaints since the last call.
     pub fn complaints(&self) -> Vec<String> {
         std::mem::take(&mut self.complaints.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Where the bytes of buffers go.
+    pub fn written(&self) -> Written {
+        self.written.clone()
     }
 
     /// Sizes since the last call.
@@ -110,6 +124,7 @@ fn open_checking(arm: Arm, window_system: &WindowSystem, check: Check) -> (Clien
     let told = Told::default();
     let config = Config {
         topology: arm.topology,
+        wanted: arm.wanted,
         server: Some(server().to_owned()),
         arguments: ["--backend", "gles", "--window-system", &window_system.to_string()]
             .map(Into::into)

@@ -13,7 +13,7 @@ use runahead_wire::{
 use super::{Stage, StageError};
 
 /// Bytes of a buffer that came as an event, with the buffer and the place of the first one.
-type Slice = (Handle, u64, Vec<u8>);
+pub type Slice = (Handle, u64, Vec<u8>);
 
 /// What came as events.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,9 @@ impl Written {
         all.push((buffer, offset, bytes.to_vec()));
     }
 
-    fn take(&self) -> Vec<Slice> {
+    /// What came since the last call.
+    #[must_use]
+    pub fn take(&self) -> Vec<Slice> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
