@@ -18,7 +18,7 @@ use crate::{
     Gles,
     formats::{self, Spelling},
     gl::{FAILED, Gl, Named, UNSUPPORTED, address, gl, raw},
-    samplers,
+    images, samplers,
 };
 
 /// Twin of a texture.
@@ -354,6 +354,11 @@ pub(crate) fn define<S: Storage>(
     let name = object.twin.name(gl, home)?;
     units.work(gl, target, name)?;
     gl.clear_errors();
+    if desc.immutable != 0 && images::format(format).is_some() {
+        // Only such a storage can be an image of shaders.
+        define_for_good(gl, target, &desc, spelling.internal);
+        return gl.outcome();
+    }
     let one = (desc.has_respecified_level != 0).then_some(desc.respecified_level);
     for level in 0..desc.levels.max(1) {
         if one.is_some_and(|one| one != level) {
@@ -364,6 +369,20 @@ pub(crate) fn define<S: Storage>(
         define_level(gl, target, &desc, (format, spelling), level, face)?;
     }
     gl.outcome()
+}
+
+/// Defines a storage that stays as it is.
+fn define_for_good(gl: &Gl, target: u32, desc: &ResourceDesc, internal: u32) {
+    let (levels, width, height) = (i32::from(desc.levels.max(1)), texels(desc.width), texels(desc.height));
+    let depth = match target {
+        glow::TEXTURE_3D => texels(desc.depth),
+        _ => i32::from(desc.array_layers),
+    };
+    if matches!(target, glow::TEXTURE_3D | glow::TEXTURE_2D_ARRAY) {
+        gl!(gl, tex_storage_3d(target, levels, internal, width, height, depth));
+    } else {
+        gl!(gl, tex_storage_2d(target, levels, internal, width, height));
+    }
 }
 
 fn define_level(

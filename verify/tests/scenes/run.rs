@@ -183,8 +183,22 @@ pub fn draw_checking(
     what: &impl Draw,
     check: Check,
 ) -> (Result<Image, StageError>, (u64, u64), Option<String>) {
+    let (drawn, verbs, reason, complaints) = draw_hearing(arm, what, check);
+    if drawn.is_ok() {
+        assert_eq!(complaints, Vec::<String>::new(), "the server refused something");
+    }
+    (drawn, verbs, reason)
+}
+
+/// The same, and what the server complained about, which is for the caller to judge.
+pub fn draw_hearing(
+    arm: Arm,
+    what: &impl Draw,
+    check: Check,
+) -> (Result<Image, StageError>, (u64, u64), Option<String>, Vec<String>) {
     let (mut client, told) = open_checking(arm, &WindowSystem::Surfaceless, check);
     client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
+    client.create_context(2, Some(1), ContextAttributes::gles(2, 0)).expect("another one of its group");
     let suits = |config: &&runahead_core::NativeConfig| {
         config.pbuffer
             && [config.red, config.green, config.blue, config.alpha] == [8; 4]
@@ -206,8 +220,5 @@ pub fn draw_checking(
             None
         }
     };
-    if drawn.is_ok() {
-        assert_eq!(told.complaints(), Vec::<String>::new(), "the server refused something");
-    }
-    (drawn, verbs, reason)
+    (drawn, verbs, reason, told.complaints())
 }
