@@ -51,9 +51,14 @@ impl Runs {
         {
             return run.point;
         }
-        let point = self.0.last().map_or(0, |run| run.point.saturating_add(run.count));
+        let point = self.points();
         self.0.push(Run { first, count, point, array, unit });
         point
+    }
+
+    /// Points of all of them.
+    pub(crate) fn points(&self) -> u32 {
+        self.0.last().map_or(0, |run| run.point.saturating_add(run.count))
     }
 
     /// The declaration with an element of this binding or location, and which element it is.

@@ -28,6 +28,7 @@
 
 mod bringup;
 mod buffers;
+mod cache;
 mod caps;
 mod capture;
 mod context;
@@ -61,7 +62,11 @@ use std::{
     collections::HashMap,
     ffi::c_void,
     fmt,
-    sync::atomic::{AtomicU64, Ordering},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use runahead_core::{
@@ -85,6 +90,7 @@ pub use crate::{
 };
 use crate::{
     bringup::{Display, Pointer},
+    cache::Cache,
     caps::Caps,
     context::Native,
     gl::{FAILED, Gl},
@@ -140,6 +146,7 @@ pub struct Gles {
     current: Option<Current>,
     reads: Reads,
     frames: Frames,
+    cache: Option<Arc<Cache>>,
     /// A context without surfaces that is there from the start: GL was loaded with it.
     first: Pointer,
     // Behind what uses them, in this order.
@@ -207,6 +214,7 @@ impl Gles {
             current: None,
             reads: Reads::default(),
             frames: Frames::default(),
+            cache: None,
             first,
             display,
             keep,
@@ -223,6 +231,12 @@ impl Gles {
     #[must_use]
     pub fn keep(&self) -> &(dyn Any + Send + Sync) {
         &*self.keep
+    }
+
+    /// Keeps translated programs in a folder, which is there and which nobody else writes, for the contexts that are made
+    /// from now on.
+    pub fn keep_programs(&mut self, folder: PathBuf) {
+        self.cache = Some(Arc::new(Cache::new(folder, &self.report)));
     }
 
     /// The configs of the display.
@@ -253,6 +267,7 @@ impl Gles {
         let (attributes, units) = (limits.max_vertex_attribs, limits.max_combined_texture_image_units);
         self.natives.push(Native::new(self.homes, group, handle, attributes, units));
         let at = self.natives.len() - 1;
+        self.natives[at].programs.cache = self.cache.clone();
         let begun = self
             .bind(at, 0, 0)
             .map_err(|_| self.display.egl.error("eglMakeCurrent"))

@@ -4,6 +4,8 @@ mod bindings;
 mod link;
 mod values;
 
+use std::sync::Arc;
+
 use runahead_core::{
     backend::{Backend, Outcome, Scope},
     storage::Storage,
@@ -19,6 +21,7 @@ pub(crate) use self::{
 };
 use crate::{
     Gles,
+    cache::Cache,
     gl::{FAILED, Gl, Named, UNSUPPORTED, copied, gl},
 };
 
@@ -88,6 +91,7 @@ pub(crate) struct Programs {
     serial: u64,
     /// An open capture that is not paused holds the program (OpenGL ES 3.2 section 12.1).
     pub(crate) held: bool,
+    pub(crate) cache: Option<Arc<Cache>>,
 }
 
 /// What a verb needs to know of its program.
@@ -224,7 +228,7 @@ impl Programs {
             self.forget(old);
         }
         twin.failed = true;
-        let translated = Translated::new(&modules.stages, gl.version).map_err(|_| UNSUPPORTED)?;
+        let translated = self.translated(&modules.stages, gl.version)?;
         let name = translated.link(gl)?;
         twin.named = Named { name: Some(name), home };
         twin.linked = Linked::new(gl, name, &modules.archive.view()?, &translated)?;
@@ -237,6 +241,18 @@ impl Programs {
         twin.bindings_seen = 0;
         twin.failed = false;
         Ok(())
+    }
+
+    /// The translation of modules: the one that was kept, or a new one, which is kept.
+    fn translated(&self, stages: &[Vec<u32>; 6], version: u32) -> Outcome<Translated> {
+        if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.find(stages, version)) {
+            return Ok(kept);
+        }
+        let translated = Translated::new(stages, version).map_err(|_| UNSUPPORTED)?;
+        if let Some(cache) = &self.cache {
+            cache.keep(stages, version, &translated);
+        }
+        Ok(translated)
     }
 
     /// Forgets a name that the driver may give again.

@@ -4,10 +4,14 @@
 //! alone: edges keep clear of the centres of pixels, and colours are whole steps of eight bits.
 
 mod basic;
+mod capture;
 mod common;
+mod compute;
 mod image;
 mod known;
 mod list;
+mod programs;
+mod queries;
 mod reflection;
 mod shaders;
 mod stage;

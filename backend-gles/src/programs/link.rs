@@ -36,6 +36,10 @@ const TESS_EVALUATION: usize = 2;
 const FRAGMENT: usize = 4;
 const COMPUTE: usize = 5;
 
+/// Points of one class that a program may have. No driver has as many, so that nothing is lost, and no list grows longer
+/// than that by what a module says.
+const MOST: u32 = 1024;
+
 /// Stages that this backend takes on a driver of some version, together.
 pub(crate) fn takes(version: u32, stages: Option<StageMask>) -> bool {
     let Some(stages) = stages else { return false };
@@ -85,6 +89,10 @@ impl Translated {
             if captured == Some(stage) {
                 translated.capture = reader.capture(if stage == last { 'f' } else { 'v' })?;
             }
+        }
+        let Slots { uniform_blocks, storage_blocks, images, .. } = &translated.slots;
+        if [uniform_blocks, storage_blocks, images].iter().any(|runs| runs.points() > MOST) {
+            return Err("more points than any driver has".to_owned());
         }
         Ok(translated)
     }

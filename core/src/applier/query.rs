@@ -159,10 +159,14 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
         if query.record.desc.kind != desc.kind || query.record.desc.stream != desc.stream {
             return Err(kind);
         }
+        // One that was refused neither begins nor ends, whatever it was when that became known.
+        if query.is_refused() {
+            return Ok(None);
+        }
         if active.is_some_and(|active| query.record.active != active) {
             return Err(state);
         }
-        Ok((!query.is_refused()).then_some(&mut query.record))
+        Ok(Some(&mut query.record))
     }
 
     pub(super) fn query_begin(&mut self, desc: &QueryDesc) -> Result<(), Fault> {
@@ -208,10 +212,13 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
     fn result(&mut self, handle: Handle) -> Result<Option<QueryResultAnswer>, Fault> {
         let unnamed = self.unnamed("query");
         let query = self.objects.queries.known_mut(handle).ok_or(unnamed)?;
+        if query.is_refused() {
+            return Ok(Some(QueryResultAnswer::default()));
+        }
         if query.record.active {
             return Ok(None);
         }
-        if query.is_refused() || !query.record.produced {
+        if !query.record.produced {
             return Ok(Some(QueryResultAnswer::default()));
         }
         let desc = query.record.desc;

@@ -29,7 +29,7 @@ use session::Backend;
 
 /// What `--help` says.
 const HELP: &str = "\
-usage: runahead-server [--backend NAME] [--window-system NAME] [--help | --version]
+usage: runahead-server [--backend NAME] [--window-system NAME] [--program-cache FOLDER] [--help | --version]
 
 Applies the GPU commands of one program in a process of its own. The Runahead client library starts it and hands it a
 control socket as file descriptor 3; there is no use in starting it by hand.
@@ -47,6 +47,9 @@ It ends when that socket is closed or the program ends.
                    what gles presents to (default: surfaceless)
                      surfaceless  nothing
                      x11:DISPLAY  the windows of an X server
+  --program-cache FOLDER
+                   where gles keeps translated programs: a folder that is there and that nobody else writes
+                   (default: nowhere)
   --record FILE --offset BYTES
                    apply nothing: write what the client sends to FILE, which holds the beginning of a recording
   --help           this text
@@ -65,6 +68,7 @@ enum Task {
 fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
     let mut backend = Backend::default();
     let (mut window_system, mut record, mut offset) = (None, None, None);
+    let mut programs = None;
     while let Some(argument) = arguments.next() {
         let mut value = |what: &str| arguments.next().ok_or(format!("{what} needs a value"));
         match &*argument.to_string_lossy() {
@@ -77,6 +81,7 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
             "--window-system" => {
                 window_system = Some(value("--window-system")?.to_string_lossy().parse()?);
             }
+            "--program-cache" => programs = Some(PathBuf::from(value("--program-cache")?)),
             "--record" => record = Some(PathBuf::from(value("--record")?)),
             "--offset" => {
                 let text = value("--offset")?;
@@ -88,6 +93,9 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
     }
     if let Some(window_system) = window_system {
         backend = backend.on(window_system).ok_or("--window-system is for --backend gles alone")?;
+    }
+    if let Some(folder) = programs {
+        backend = backend.keeping(folder).ok_or("--program-cache is for --backend gles alone")?;
     }
     match (record, offset) {
         (None, None) => Ok(Task::Serve(backend)),

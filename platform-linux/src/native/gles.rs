@@ -3,7 +3,7 @@
 use std::{
     ffi::{CStr, c_void},
     fmt,
-    path::Path,
+    path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
 };
@@ -89,6 +89,22 @@ fn dispatched() -> Result<impl FnMut(&CStr) -> *const c_void, String> {
             symbol
         }
     })
+}
+
+/// The folder where this user's translated programs are kept, made if it was not there: `runahead/programs` in the
+/// folder for caches (XDG Base Directory Specification 0.8). Nothing where there is none that is this user's alone.
+#[must_use]
+pub fn program_folder() -> Option<PathBuf> {
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
+    let folder = caches.join("runahead").join("programs");
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    // What others may write is no cache.
+    let about = std::fs::symlink_metadata(&folder).ok()?;
+    let own =
+        about.is_dir() && about.uid() == rustix::process::getuid().as_raw() && about.mode() & 0o022 == 0;
+    own.then_some(folder)
 }
 
 /// Brings the backend up.

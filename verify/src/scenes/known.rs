@@ -4,8 +4,8 @@ use runahead_core::compare::{Contents, LayoutContents, ProgramContents};
 use runahead_wire::{
     Handle,
     payload::{
-        FramebufferState, ProgramDesc, QueryDesc, ResourceDesc, SamplerParameters, SamplerView,
-        TextureParams, VertexAttrib, VertexBindingPoint,
+        FramebufferState, ProgramDesc, ProgramSamplerUnit, ProgramStorageOverride, QueryDesc, ResourceDesc,
+        SamplerParameters, SamplerView, TextureParams, VertexAttrib, VertexBindingPoint,
     },
 };
 
@@ -14,13 +14,26 @@ use runahead_wire::{
 pub(super) struct Known {
     pub buffers: Vec<(Handle, ResourceDesc)>,
     pub textures: Vec<(Handle, ResourceDesc, TextureParams)>,
+    pub renderbuffers: Vec<(Handle, ResourceDesc)>,
     pub samplers: Vec<(Handle, SamplerParameters)>,
     pub programs: Vec<(Handle, ProgramDesc, Vec<u8>)>,
+    /// What was changed of programs after they were linked.
+    pub bindings: Vec<(Handle, Bindings)>,
+    pub queries: Vec<QueryDesc>,
     pub attributes: Vec<VertexAttrib>,
     pub points: Vec<VertexBindingPoint>,
     /// The layout of those.
     pub layout: Handle,
     pub framebuffer: FramebufferState,
+}
+
+/// Bindings of a program.
+#[derive(Debug, Default)]
+pub(super) struct Bindings {
+    pub blocks: Vec<i32>,
+    pub units: Vec<ProgramSamplerUnit>,
+    pub storage: Vec<ProgramStorageOverride>,
+    pub names: Vec<u8>,
 }
 
 /// The last of that handle: a slot that was taken again is another object.
@@ -37,8 +50,8 @@ impl Contents for Known {
         last(&self.textures, texture, |one| one.0).map(|one| (one.1, one.2))
     }
 
-    fn renderbuffer(&self, _: Handle) -> Option<ResourceDesc> {
-        None
+    fn renderbuffer(&self, renderbuffer: Handle) -> Option<ResourceDesc> {
+        last(&self.renderbuffers, renderbuffer, |one| one.0).map(|one| one.1)
     }
 
     fn framebuffer(&self, framebuffer: Handle) -> Option<FramebufferState> {
@@ -60,17 +73,18 @@ impl Contents for Known {
 
     fn program(&self, program: Handle) -> Option<ProgramContents<'_>> {
         let (_, desc, constants) = last(&self.programs, program, |one| one.0)?;
+        let bound = last(&self.bindings, program, |one| one.0).map(|one| &one.1);
         Some(ProgramContents {
             desc: *desc,
             constants,
-            blocks: &[],
-            sampler_units: &[],
-            storage: &[],
-            names: &[],
+            blocks: bound.map_or(&[], |bound| &bound.blocks),
+            sampler_units: bound.map_or(&[], |bound| &bound.units),
+            storage: bound.map_or(&[], |bound| &bound.storage),
+            names: bound.map_or(&[], |bound| &bound.names),
         })
     }
 
-    fn query(&self, _: Handle) -> Option<QueryDesc> {
-        None
+    fn query(&self, query: Handle) -> Option<QueryDesc> {
+        last(&self.queries, query, |one| one.query).copied()
     }
 }

@@ -2,7 +2,7 @@
 
 use runahead_core::Session;
 
-use super::{Image, SIDE, Stage, StageError, basic};
+use super::{Image, SIDE, Stage, StageError, basic, capture, compute, programs, queries};
 
 macro_rules! scenes {
     (($d:tt) $( $family:ident { $( $(#[$doc:meta])+ $scene:ident = $name:ident; )+ } )+) => {
@@ -64,5 +64,47 @@ scenes! { ($)
         RenderToTexture = render_to_texture;
         /// A program of stages that give their locations, and bytes of a buffer that come back.
         StagedProgram = staged_program;
+    }
+    programs {
+        /// Uniform blocks at points that change, with stores that are defined anew, and an array of them.
+        UniformPoints = uniform_points;
+        /// A link that fails, a program that is not linked, and other contents on the same handle.
+        FailedRelink = failed_relink;
+        /// Two contexts of a share group, taking turns.
+        TwoContexts = two_contexts;
+        /// A geometry stage, with a block between stages.
+        GeometryStage = geometry_stage;
+        /// Both tessellation stages, with patches of several sizes.
+        Tessellation = tessellation;
+        /// The number of samples, which the server fills in.
+        SampleCount = sample_count;
+    }
+    compute {
+        /// Buffers of the three classes from the first point to the last, and blocks that move.
+        BufferPoints = buffer_points;
+        /// A store that is defined anew under a point that stays.
+        StorageRegrow = storage_regrow;
+        /// As many groups as a buffer says, also one that a shader wrote.
+        Indirect = indirect;
+        /// Vertices that a shader wrote.
+        VerticesWritten = vertices_written;
+        /// Images of each access, one layer and all, at units that change.
+        Images = images;
+    }
+    capture {
+        /// Captured into one buffer with a pause, beside another context, and drawn back.
+        PauseAndDrawBack = pause_and_draw_back;
+        /// Captured into a buffer each, of which one ends early.
+        SeparateBuffers = separate_buffers;
+    }
+    queries {
+        /// Each kind of query.
+        Kinds = kinds;
+        /// Queries of two contexts that take turns.
+        AcrossContexts = across_contexts;
+        /// Draws, clears and dispatches that depend on a query, in every mode.
+        Conditional = conditional;
+        /// Fences are passed in their order.
+        FenceOrder = fence_order;
     }
 }

@@ -1,11 +1,11 @@
 //! The archive of a program whose stages give every location and binding themselves.
 
 use runahead_wire::{
-    archive::{ArchiveBlock, ArchiveHead, ArchiveInterface, ArchiveUniform, ArchiveView},
+    archive::{ArchiveBlock, ArchiveHead, ArchiveInterface, ArchiveUniform, ArchiveView, TextSpan},
     values::{BlockClass, InterfaceSide, ResourceTarget, ScalarType, StageMask, UniformClass},
 };
 
-/// What an archive says of a program's variables: a line for each. Names are none.
+/// What an archive says of a program's variables: a line for each. None has a name, but for blocks that are given one.
 #[derive(Clone, Debug, Default)]
 pub struct Reflection {
     uniforms: Vec<ArchiveUniform>,
@@ -13,6 +13,7 @@ pub struct Reflection {
     blocks: Vec<ArchiveBlock>,
     /// Bytes of the image of loose uniforms.
     image: u32,
+    texts: String,
 }
 
 impl Reflection {
@@ -64,6 +65,17 @@ impl Reflection {
         self
     }
 
+    /// A name for the last block, by which its binding can be changed.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        let span = TextSpan { offset: self.texts.len() as u32, size: name.len() as u32 };
+        self.texts.push_str(name);
+        if let Some(block) = self.blocks.last_mut() {
+            block.name = span;
+        }
+        self
+    }
+
     fn interface(mut self, side: InterfaceSide, location: u32, scalar: ScalarType, index: u32) -> Self {
         self.interfaces.push(ArchiveInterface {
             location,
@@ -98,7 +110,7 @@ impl Reflection {
     /// The encoded archive.
     pub(super) fn encode(&self) -> Result<Vec<u8>, String> {
         let (uniforms, interfaces, blocks) = (&self.uniforms, &self.interfaces, &self.blocks);
-        let view = ArchiveView::new(ArchiveHead::default(), uniforms, interfaces, blocks, "")
+        let view = ArchiveView::new(ArchiveHead::default(), uniforms, interfaces, blocks, &self.texts)
             .map_err(|refusal| refusal.to_string())?;
         let mut bytes = vec![0; view.encoded_len()];
         let written = view.encode(&mut bytes);

@@ -32,9 +32,12 @@ use super::{Compiler, Image, SIDE, known::Known};
 
 mod buffers;
 mod programs;
+mod queries;
+mod shading;
 
 pub use buffers::Written;
 pub use programs::Linked;
+pub(super) use shading::CELL;
 
 /// Why a scene could not be drawn.
 #[derive(Debug)]
@@ -97,6 +100,10 @@ pub struct Stage<'a, P: Session> {
     /// Where the server's events put the bytes of buffers.
     written: Written,
     tracker: Box<Tracker>,
+    /// The context that is current.
+    context: u64,
+    /// Trackers of the other contexts of the share group.
+    others: Vec<(u64, Box<Tracker>)>,
     slots: SlotSpace<Heap>,
     samplers: SamplerCache<16>,
     /// Numbers of lifetimes and versions.
@@ -129,20 +136,28 @@ impl<'a, P: Session> Stage<'a, P> {
             shaders,
             written,
             tracker: Box::default(),
+            context,
+            others: Vec::new(),
             slots: SlotSpace::default(),
             samplers: SamplerCache::default(),
             number: 0,
             known: Known::default(),
             check: Check::Off,
         };
-        let render = stage.tracker.render_state();
+        stage.begin()?;
+        Ok(stage)
+    }
+
+    /// The state that a context begins with.
+    fn begin(&mut self) -> Result<(), StageError> {
+        let render = self.tracker.render_state();
         render.viewports[0].width = SIDE as f32;
         render.viewports[0].height = SIDE as f32;
         render.scissor_boxes[0].width = SIDE as i32;
         render.scissor_boxes[0].height = SIDE as i32;
-        stage.units(1)?;
-        stage.target(Handle::NULL);
-        Ok(stage)
+        self.units(1)?;
+        self.target(Handle::NULL);
+        Ok(())
     }
 
     /// Has the server compare, before each verb, the state that the scene means with the one that it was told. The control
@@ -163,6 +178,10 @@ impl<'a, P: Session> Stage<'a, P> {
         }
         for (buffer, point) in state.vertex_buffers.covered_mut().iter_mut().zip(0..) {
             buffer.binding_index = point;
+        }
+        let first = state.shader_images.start();
+        for (image, unit) in state.shader_images.covered_mut().iter_mut().zip(first..) {
+            image.unit = unit;
         }
         let known = &mut self.known;
         known.layout = state.vertex_elements;
@@ -233,6 +252,30 @@ impl<'a, P: Session> Stage<'a, P> {
             array_layers: 1,
             ..ResourceDesc::default()
         };
+        let texture = self.texture_of(desc)?;
+        if let Some(texels) = texels {
+            let data = SubData {
+                resource: texture,
+                target: desc.target,
+                level_width: width,
+                level_height: height,
+                level_depth: 1,
+                ..SubData::default()
+            };
+            let region = SubRegion { width, height, depth: 1, ..SubRegion::default() };
+            let piece = self.pipe.max_piece();
+            upload::texture(self.pipe, &data, &[region], Format::Rgba8, texels, piece).map_err(|error| {
+                match error {
+                    upload::UploadError::Pipe(error) => StageError::Record(error),
+                    upload::UploadError::Region => StageError::Scene("there are fewer texels than that"),
+                }
+            })?;
+        }
+        Ok(texture)
+    }
+
+    /// A texture, sampled without filtering.
+    fn texture_of(&mut self, desc: ResourceDesc) -> Result<Handle, StageError> {
         let texture = self.create(Band::Texture, desc)?;
         let parameters = SamplerParameters {
             wrap_s: Wrap::ClampToEdge.raw(),
@@ -259,24 +302,6 @@ impl<'a, P: Session> Stage<'a, P> {
         self.pipe.set_texture_params(&params)?;
         self.known.samplers.push((sampler, parameters));
         self.known.textures.push((texture, ResourceDesc { resource: texture, ..desc }, params));
-        if let Some(texels) = texels {
-            let data = SubData {
-                resource: texture,
-                target: desc.target,
-                level_width: width,
-                level_height: height,
-                level_depth: 1,
-                ..SubData::default()
-            };
-            let region = SubRegion { width, height, depth: 1, ..SubRegion::default() };
-            let piece = self.pipe.max_piece();
-            upload::texture(self.pipe, &data, &[region], Format::Rgba8, texels, piece).map_err(|error| {
-                match error {
-                    upload::UploadError::Pipe(error) => StageError::Record(error),
-                    upload::UploadError::Region => StageError::Scene("there are fewer texels than that"),
-                }
-            })?;
-        }
         Ok(texture)
     }
 

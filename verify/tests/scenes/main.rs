@@ -6,6 +6,7 @@
 mod gates;
 mod loads;
 mod order;
+mod refused;
 mod run;
 mod windows;
 

@@ -196,8 +196,29 @@ pub fn draw_checking(
     what: &impl Draw,
     check: Check,
 ) -> (Result<Image, StageError>, (u64, u64), Option<String>) {
+    let Heard { drawn, verbs, reason, complaints } = draw_hearing(arm, what, check);
+    if drawn.is_ok() {
+        assert_eq!(complaints, Vec::<String>::new(), "the server refused something");
+    }
+    (drawn, verbs, reason)
+}
+
+/// How a drawing went.
+pub struct Heard {
+    pub drawn: Result<Image, StageError>,
+    /// Verbs whose state was compared, and all of them.
+    pub verbs: (u64, u64),
+    /// Why the session ended before its time.
+    pub reason: Option<String>,
+    /// What the server complained about.
+    pub complaints: Vec<String>,
+}
+
+/// The same, and what the server complained about, which is for the caller to judge.
+pub fn draw_hearing(arm: Arm, what: &impl Draw, check: Check) -> Heard {
     let (mut client, told) = open_checking(arm, &WindowSystem::Surfaceless, check);
     client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
+    client.create_context(2, Some(1), ContextAttributes::gles(2, 0)).expect("another one of its group");
     let suits = |config: &&runahead_core::NativeConfig| {
         config.pbuffer
             && [config.red, config.green, config.blue, config.alpha] == [8; 4]
@@ -219,8 +240,5 @@ pub fn draw_checking(
             None
         }
     };
-    if drawn.is_ok() {
-        assert_eq!(told.complaints(), Vec::<String>::new(), "the server refused something");
-    }
-    (drawn, verbs, reason)
+    Heard { drawn, verbs, reason, complaints: told.complaints() }
 }

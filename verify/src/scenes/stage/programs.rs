@@ -1,6 +1,6 @@
 //! Programs.
 
-use runahead_core::{Session, slots::Band, tracker::Constants};
+use runahead_core::{RecordError, Session, slots::Band, tracker::Constants};
 use runahead_linux::storage::Heap;
 use runahead_wire::{
     Bulk, Handle,
@@ -51,6 +51,45 @@ impl<P: Session> Stage<'_, P> {
         reflection: &Reflection,
         constants: &[u8],
     ) -> Result<Handle, StageError> {
+        self.staged_counting(stages, reflection, constants, u32::MAX)
+    }
+
+    /// The same, with the number of samples of the framebuffer at a byte of the uniforms' image.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn staged_counting(
+        &mut self,
+        stages: &[(StageMask, &str)],
+        reflection: &Reflection,
+        constants: &[u8],
+        samples: u32,
+    ) -> Result<Handle, StageError> {
+        let linked = self.compiled(stages, reflection)?;
+        let program = self.program_counting(linked, constants, samples)?;
+        self.tracker.set_programs(program, program, program);
+        Ok(program)
+    }
+
+    /// Links a program again, of other stages.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn relink(
+        &mut self,
+        program: Handle,
+        stages: &[(StageMask, &str)],
+        reflection: &Reflection,
+    ) -> Result<(), StageError> {
+        let linked = self.compiled(stages, reflection)?;
+        let desc = ProgramDesc { cso: program, ..described(&linked, u32::MAX) };
+        create(self.pipe, &desc, &linked)?;
+        self.known.programs.push((program, desc, vec![0; linked.image_size as usize]));
+        self.known.bindings.retain(|(of, _)| *of != program);
+        Ok(())
+    }
+
+    fn compiled(&self, stages: &[(StageMask, &str)], reflection: &Reflection) -> Result<Linked, StageError> {
         let mut linked = Linked {
             archive: reflection.encode().map_err(StageError::Program)?,
             image_size: reflection.image_size(),
@@ -61,33 +100,26 @@ impl<P: Session> Stage<'_, P> {
             let place = place.ok_or(StageError::Scene("there is no such stage"))?;
             *place = self.shaders.compile(*stage, source).map_err(StageError::Program)?;
         }
-        let program = self.program_of(linked, constants)?;
-        self.tracker.set_programs(program, program, program);
-        Ok(program)
+        Ok(linked)
     }
 
     fn program_of(&mut self, linked: Linked, constants: &[u8]) -> Result<Handle, StageError> {
-        let there = (0..).zip(&linked.modules).filter(|(_, module)| !module.is_empty());
-        let stages = there.fold(0, |mask, (stage, _)| mask | 1 << stage);
+        self.program_counting(linked, constants, u32::MAX)
+    }
+
+    fn program_counting(
+        &mut self,
+        linked: Linked,
+        constants: &[u8],
+        samples: u32,
+    ) -> Result<Handle, StageError> {
         let lifetime = self.next();
         let (pipe, slots) = (&mut *self.pipe, &mut self.slots);
-        let mut desc = ProgramDesc {
-            stage_mask: stages,
-            global_ubo_size: linked.image_size,
-            reserved_num_samples_offset: u32::MAX,
-            spirv_status: SpirvStatus::Ready.raw() as u8,
-            link_status: 1,
-            ..ProgramDesc::default()
-        };
+        let mut desc = described(&linked, samples);
         let program = slots
             .mint_with(Band::Shader, lifetime, |cso| {
                 desc.cso = cso;
-                let words = linked
-                    .modules
-                    .each_ref()
-                    .map(|module| module.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
-                let modules = words.each_ref().map(|bytes| Bulk::Bytes(bytes));
-                pipe.create_shader_state(&desc, modules, Bulk::Bytes(&linked.archive))
+                create(pipe, &desc, &linked)
             })
             .map_err(|error| StageError::from(Minted(error)))?;
         if !constants.is_empty() {
@@ -105,4 +137,26 @@ impl<P: Session> Stage<'_, P> {
         self.known.programs.push((program, desc, image));
         Ok(program)
     }
+}
+
+/// What a link made.
+fn described(linked: &Linked, samples: u32) -> ProgramDesc {
+    let there = (0..).zip(&linked.modules).filter(|(_, module)| !module.is_empty());
+    ProgramDesc {
+        stage_mask: there.fold(0, |mask, (stage, _)| mask | 1 << stage),
+        global_ubo_size: linked.image_size,
+        reserved_num_samples_offset: samples,
+        spirv_status: SpirvStatus::Ready.raw() as u8,
+        link_status: 1,
+        ..ProgramDesc::default()
+    }
+}
+
+fn create<P: Session>(pipe: &mut P, desc: &ProgramDesc, linked: &Linked) -> Result<(), RecordError> {
+    let words = linked
+        .modules
+        .each_ref()
+        .map(|module| module.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>());
+    let modules = words.each_ref().map(|bytes| Bulk::Bytes(bytes));
+    pipe.create_shader_state(desc, modules, Bulk::Bytes(&linked.archive))
 }
