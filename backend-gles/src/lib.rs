@@ -42,6 +42,7 @@ mod later;
 mod programs;
 mod read;
 mod renderbuffers;
+mod resolves;
 mod rows;
 mod samplers;
 mod state;

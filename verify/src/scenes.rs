@@ -5,11 +5,14 @@
 
 mod basic;
 mod common;
+mod framebuffers;
 mod image;
 mod known;
 mod list;
 mod reflection;
 mod stage;
+mod textures;
+mod transfers;
 
 pub use image::Image;
 pub use list::Scene;
