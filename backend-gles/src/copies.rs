@@ -21,7 +21,7 @@ use crate::{
     formats, framebuffers,
     gl::{FAILED, Gl, UNSUPPORTED, gl},
     later::later,
-    textures::{self, Destination, driver_box},
+    textures::{self, Destination},
 };
 
 impl Native {
@@ -35,39 +35,28 @@ impl Native {
         let (from, to) = (copy.src_target(), copy.dst_target());
         let src = self.copy_end(gl, scope, copy.src, from)?;
         let dst = self.copy_end(gl, scope, copy.dst, to)?;
-        let rows = |target| target == Some(ResourceTarget::Texture1DArray);
-        // Rows of one are slices of the other: one after the other.
-        let (count, height) = match rows(from) == rows(to) {
-            true => (1, copy.src_box.height),
-            false => (copy.src_box.height, 1),
-        };
+        let read = copy.src_box;
         gl.clear_errors();
-        for row in 0..count {
-            let row = row as i32;
-            let read = driver_box(from, TexelBox { y: copy.src_box.y + row, height, ..copy.src_box });
-            let (x, y, z) = (copy.dst_x, copy.dst_y + row, copy.dst_z);
-            let written = driver_box(to, TexelBox { x, y, z, ..TexelBox::default() });
-            later!(
-                gl,
-                copy_image(
-                    src.0,
-                    src.1,
-                    i32::from(copy.src_level),
-                    read.x,
-                    read.y,
-                    read.z,
-                    dst.0,
-                    dst.1,
-                    i32::from(copy.dst_level),
-                    written.x,
-                    written.y,
-                    written.z,
-                    textures::texels(read.width),
-                    textures::texels(read.height),
-                    textures::texels(read.depth)
-                )
-            )?;
-        }
+        later!(
+            gl,
+            copy_image(
+                src.0,
+                src.1,
+                i32::from(copy.src_level),
+                read.x,
+                read.y,
+                read.z,
+                dst.0,
+                dst.1,
+                i32::from(copy.dst_level),
+                copy.dst_x,
+                copy.dst_y,
+                copy.dst_z,
+                textures::texels(read.width),
+                textures::texels(read.height),
+                textures::texels(read.depth)
+            )
+        )?;
         gl.outcome()
     }
 
@@ -104,7 +93,7 @@ impl Native {
     ) -> Outcome {
         // A copy that defines its level comes behind the record that does, so every copy replaces a part.
         let home = self.home;
-        self.framebuffers.sync_read(gl, home, scope)?;
+        self.framebuffers.sync_read(gl, (home, &mut self.units), scope)?;
         let object = scope.objects.textures.get_mut(copy.dst).ok_or(FAILED)?;
         let desc = object.record.desc;
         let target = desc.target().and_then(textures::target).ok_or(UNSUPPORTED)?;
@@ -117,12 +106,7 @@ impl Native {
         let (level, width, height) = (copy.level as i32, copy.width as i32, copy.height as i32);
         let (x, y, z) = (copy.x_offset, copy.y_offset, i32::from(copy.z_offset));
         gl.clear_errors();
-        if desc.target() == Some(ResourceTarget::Texture1DArray) {
-            for row in 0..height {
-                let (from, layer) = (copy.y + row, y + row);
-                gl!(gl, copy_tex_sub_image_3d(target, level, x, 0, layer, copy.x, from, width, 1));
-            }
-        } else if textures::is_layered(target) {
+        if textures::is_layered(target) {
             gl!(gl, copy_tex_sub_image_3d(target, level, x, y, z, copy.x, copy.y, width, height));
         } else {
             let image = match copy.upload_target().ok_or(FAILED)? {
@@ -146,9 +130,6 @@ impl Native {
     ) -> Outcome {
         let object = scope.objects.textures.get(copy.dst).ok_or(FAILED)?;
         let desc = object.record.desc;
-        if desc.target() == Some(ResourceTarget::Texture1DArray) {
-            return Err(UNSUPPORTED);
-        }
         let face = textures::face(copy.upload_target().ok_or(FAILED)?) as u32;
         let level = u16::try_from(copy.level).map_err(|_| FAILED)?;
         let surface = framebuffers::surface(&desc, copy.dst, level, u32::from(copy.z_offset) + face);
@@ -157,7 +138,7 @@ impl Native {
             FormatClass::Stencil => (glow::STENCIL_ATTACHMENT, glow::STENCIL_BUFFER_BIT),
             _ => (glow::DEPTH_STENCIL_ATTACHMENT, glow::DEPTH_BUFFER_BIT | glow::STENCIL_BUFFER_BIT),
         };
-        self.framebuffers.draw_image(gl, self.home, scope.objects, &surface, point)?;
+        self.framebuffers.draw_image(gl, (self.home, &mut self.units), scope.objects, &surface, point)?;
         let (width, height) = (copy.width as i32, copy.height as i32);
         let (x, y) = (copy.x_offset, copy.y_offset);
         let scissor = gl!(gl, is_enabled(glow::SCISSOR_TEST));
@@ -207,7 +188,7 @@ impl Native {
         }
         let zeros = [0; 16];
         let texel = if clear.value_size == 0 { &zeros[..texel.len()] } else { texel };
-        let region = driver_box(desc.target(), clear.region);
+        let region = clear.region;
         if region.width == 0 || region.height == 0 || region.depth == 0 {
             return Ok(());
         }

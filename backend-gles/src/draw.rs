@@ -110,7 +110,7 @@ impl Native {
         self.bound.settle(gl, home, &mut scope.objects.buffers)?;
         let program = scope.bind.state.draw_program;
         let Some(ready) = self.programs.sync(gl, home, scope, program)? else { return Ok(false) };
-        self.framebuffers.sync_draw(gl, home, scope)?;
+        self.framebuffers.sync_draw(gl, (home, &mut self.units), scope)?;
         if ready.is_compute || ready.broadcasts && self.draws_to_several(scope) {
             return Err(UNSUPPORTED);
         }
@@ -152,9 +152,9 @@ impl Native {
         }
         let home = self.home;
         if clear.fbo.is_null() {
-            self.framebuffers.sync_draw(gl, home, scope)?;
+            self.framebuffers.sync_draw(gl, (home, &mut self.units), scope)?;
         } else {
-            self.framebuffers.draw(gl, home, scope, clear.fbo)?;
+            self.framebuffers.draw(gl, (home, &mut self.units), scope, clear.fbo)?;
         }
         self.render.sync(gl, scope.bind)?;
         let buffer = u32::try_from(clear.draw_buffer_index).unwrap_or(0);
@@ -198,14 +198,14 @@ impl Native {
         }
         let home = self.home;
         if blit.draw_fbo.is_null() {
-            self.framebuffers.sync_draw(gl, home, scope)?;
+            self.framebuffers.sync_draw(gl, (home, &mut self.units), scope)?;
         } else {
-            self.framebuffers.draw(gl, home, scope, blit.draw_fbo)?;
+            self.framebuffers.draw(gl, (home, &mut self.units), scope, blit.draw_fbo)?;
         }
         if blit.read_fbo.is_null() {
-            self.framebuffers.sync_read(gl, home, scope)?;
+            self.framebuffers.sync_read(gl, (home, &mut self.units), scope)?;
         } else {
-            self.framebuffers.read(gl, home, scope, blit.read_fbo)?;
+            self.framebuffers.read(gl, (home, &mut self.units), scope, blit.read_fbo)?;
         }
         // The scissor box counts for blits (OpenGL ES 3.2 section 16.2.1).
         self.render.sync(gl, scope.bind)?;
@@ -215,6 +215,9 @@ impl Native {
         };
         let mask = mask(blit.mask().ok_or(FAILED)?);
         gl.clear_errors();
+        if self.resolve_apart(gl, scope, blit, mask)? {
+            return gl.outcome();
+        }
         gl!(
             gl,
             blit_framebuffer(

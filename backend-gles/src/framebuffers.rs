@@ -15,6 +15,7 @@ use glow::HasContext;
 use crate::{
     Gles,
     gl::{FAILED, Gl, Named, gl},
+    textures::Units,
 };
 
 mod attachments;
@@ -86,14 +87,14 @@ impl Framebuffers {
     pub(crate) fn sync_draw<S: Storage>(
         &mut self,
         gl: &Gl,
-        home: u32,
+        (home, units): (u32, &mut Units),
         scope: &mut Scope<'_, Gles, S>,
     ) -> Outcome {
         let serial = scope.bind.serials.draw_framebuffer;
         if serial == self.draw_seen {
             return Ok(());
         }
-        self.draw(gl, home, scope, scope.bind.state.draw_framebuffer)?;
+        self.draw(gl, (home, units), scope, scope.bind.state.draw_framebuffer)?;
         self.draw_seen = serial;
         Ok(())
     }
@@ -103,7 +104,7 @@ impl Framebuffers {
     pub(crate) fn draw<S: Storage>(
         &mut self,
         gl: &Gl,
-        home: u32,
+        (home, units): (u32, &mut Units),
         scope: &mut Scope<'_, Gles, S>,
         fbo: Handle,
     ) -> Outcome {
@@ -118,7 +119,7 @@ impl Framebuffers {
             }
             return Ok(());
         }
-        let name = self.content(gl, home, scope.objects, fbo)?;
+        let name = self.content(gl, (home, units), scope.objects, fbo)?;
         self.bind_draw(gl, Some(name));
         Ok(())
     }
@@ -128,14 +129,14 @@ impl Framebuffers {
     pub(crate) fn sync_read<S: Storage>(
         &mut self,
         gl: &Gl,
-        home: u32,
+        (home, units): (u32, &mut Units),
         scope: &mut Scope<'_, Gles, S>,
     ) -> Outcome {
         let serial = scope.bind.serials.read_framebuffer;
         if serial == self.read_seen {
             return Ok(());
         }
-        self.read(gl, home, scope, scope.bind.state.read_framebuffer)?;
+        self.read(gl, (home, units), scope, scope.bind.state.read_framebuffer)?;
         self.read_seen = serial;
         Ok(())
     }
@@ -145,7 +146,7 @@ impl Framebuffers {
     pub(crate) fn read<S: Storage>(
         &mut self,
         gl: &Gl,
-        home: u32,
+        (home, units): (u32, &mut Units),
         scope: &mut Scope<'_, Gles, S>,
         fbo: Handle,
     ) -> Outcome {
@@ -154,7 +155,7 @@ impl Framebuffers {
             self.bind_read(gl, None);
             return Ok(());
         }
-        let name = self.content(gl, home, scope.objects, fbo)?;
+        let name = self.content(gl, (home, units), scope.objects, fbo)?;
         self.bind_read(gl, Some(name));
         Ok(())
     }
@@ -163,7 +164,7 @@ impl Framebuffers {
     fn content<S: Storage>(
         &mut self,
         gl: &Gl,
-        home: u32,
+        (home, units): (u32, &mut Units),
         objects: &mut Objects<Gles, S>,
         fbo: Handle,
     ) -> Outcome<glow::NativeFramebuffer> {
@@ -184,15 +185,21 @@ impl Framebuffers {
         // What is only bound for reads must not become what is drawn to.
         let before = self.draw;
         self.bind_draw(gl, Some(name));
-        let attached = attachments::attach(gl, home, objects, &state);
+        let attached = attachments::attach(gl, (home, units), objects, &state);
         if let Ok(seen) = attached {
             let read = self.read;
             self.bind_read(gl, Some(name));
             gl!(gl, read_buffer(seen));
             self.bind_read(gl, read);
         }
+        // The driver drops what is drawn to an incomplete one, and nobody would hear of it.
+        let complete = if state.complete == 0 || attached.is_err() {
+            Ok(())
+        } else {
+            attachments::is_complete(gl, glow::DRAW_FRAMEBUFFER)
+        };
         self.bind_draw(gl, before);
-        attached?;
+        attached.and(complete)?;
         if let Some(object) = objects.framebuffers.get_mut(fbo) {
             object.twin.seen = seen;
         }
@@ -203,7 +210,7 @@ impl Framebuffers {
     pub(crate) fn read_image<S: Storage>(
         &mut self,
         gl: &Gl,
-        home: u32,
+        (home, units): (u32, &mut Units),
         objects: &mut Objects<Gles, S>,
         surface: &Surface,
         attachment: u32,
@@ -211,14 +218,14 @@ impl Framebuffers {
         let name = self.scratch(gl)?;
         self.read_seen = u64::MAX;
         self.bind_read(gl, Some(name));
-        alone(gl, home, objects, glow::READ_FRAMEBUFFER, surface, attachment)
+        alone(gl, (home, units), objects, glow::READ_FRAMEBUFFER, surface, attachment)
     }
 
     /// Binds one image for draws, through a framebuffer of our own.
     pub(crate) fn draw_image<S: Storage>(
         &mut self,
         gl: &Gl,
-        home: u32,
+        (home, units): (u32, &mut Units),
         objects: &mut Objects<Gles, S>,
         surface: &Surface,
         attachment: u32,
@@ -226,7 +233,17 @@ impl Framebuffers {
         let name = self.scratch(gl)?;
         self.draw_seen = u64::MAX;
         self.bind_draw(gl, Some(name));
-        alone(gl, home, objects, glow::DRAW_FRAMEBUFFER, surface, attachment)
+        alone(gl, (home, units), objects, glow::DRAW_FRAMEBUFFER, surface, attachment)
+    }
+
+    /// Binds a texture of ours for draws, in the same way.
+    pub(crate) fn draw_texture(&mut self, gl: &Gl, texture: glow::NativeTexture) -> Outcome {
+        let name = self.scratch(gl)?;
+        self.draw_seen = u64::MAX;
+        self.bind_draw(gl, Some(name));
+        let (target, attachment) = (glow::DRAW_FRAMEBUFFER, glow::COLOR_ATTACHMENT0);
+        gl!(gl, framebuffer_texture_2d(target, attachment, glow::TEXTURE_2D, Some(texture), 0));
+        attachments::is_complete(gl, target)
     }
 
     /// Binds a texture of ours for reads, in the same way.
@@ -284,7 +301,7 @@ impl Framebuffers {
 /// Attaches one image to the framebuffer of ours that is bound to a target.
 fn alone<S: Storage>(
     gl: &Gl,
-    home: u32,
+    (home, units): (u32, &mut Units),
     objects: &mut Objects<Gles, S>,
     target: u32,
     surface: &Surface,
@@ -294,7 +311,7 @@ fn alone<S: Storage>(
     let points: &[u32] =
         if packed { &[glow::DEPTH_ATTACHMENT, glow::STENCIL_ATTACHMENT] } else { &[attachment] };
     for point in points {
-        attachments::attach_one(gl, home, objects, target, *point, surface)?;
+        attachments::attach_one(gl, (home, units), objects, target, *point, surface)?;
     }
     attachments::is_complete(gl, target)
 }

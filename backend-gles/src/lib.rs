@@ -47,6 +47,7 @@ mod programs;
 mod queries;
 mod read;
 mod renderbuffers;
+mod resolves;
 mod rows;
 mod samplers;
 mod shading;

@@ -1,14 +1,17 @@
 //! Textures: twins, targets, and what of a texture the driver has.
 //!
 //! OpenGL ES lacks two shapes. A one-dimensional texture is a two-dimensional one of height 1, and an array of them an
-//! array of such; programs read them there at a second coordinate of 0, which wraps into the one row but for a border.
+//! array of such; programs read them there at a second coordinate of 0, which wraps into the one row but for a border. A
+//! program that asks for the size of an array of them is refused: its translation does not compile. Mipmaps of an array
+//! are made where its storage stays, and refused otherwise.
+//!
 //! A rectangle texture is a two-dimensional one for attachments, copies and reads; no program can sample it, since its
 //! coordinates are others: the translation refuses such a program.
 
 use runahead_core::backend::Outcome;
 use runahead_wire::{
     format::Format,
-    payload::{ResourceDesc, TexelBox},
+    payload::ResourceDesc,
     values::{ResourceTarget, UploadTarget},
 };
 
@@ -102,7 +105,7 @@ pub(crate) fn texels(size: u32) -> i32 {
     i32::try_from(size).unwrap_or(i32::MAX)
 }
 
-/// Size of a level, as the driver has it: what the wire calls rows of a one-dimensional array are slices.
+/// Size of a level: slices, layers and faces are counted along the third coordinate.
 pub(crate) fn level_size(desc: &ResourceDesc, level: u32) -> (u32, u32, u32) {
     let half = |size: u32| size.checked_shr(level).unwrap_or(0).max(size.min(1));
     let layers = u32::from(desc.array_layers);
@@ -117,16 +120,6 @@ pub(crate) fn level_size(desc: &ResourceDesc, level: u32) -> (u32, u32, u32) {
             | ResourceTarget::Texture2DMultisampleArray,
         ) => (half(desc.width), half(desc.height), layers),
         _ => (half(desc.width), half(desc.height), 1),
-    }
-}
-
-/// A box of a texture, as the driver has it.
-pub(crate) fn driver_box(target: Option<ResourceTarget>, texels: TexelBox) -> TexelBox {
-    match target {
-        Some(ResourceTarget::Texture1DArray) => {
-            TexelBox { y: 0, height: 1, z: texels.y, depth: texels.height, ..texels }
-        }
-        _ => texels,
     }
 }
 

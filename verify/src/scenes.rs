@@ -7,6 +7,7 @@ mod basic;
 mod capture;
 mod common;
 mod compute;
+mod framebuffers;
 mod image;
 mod known;
 mod list;
@@ -15,6 +16,8 @@ mod queries;
 mod reflection;
 mod shaders;
 mod stage;
+mod textures;
+mod transfers;
 
 pub use image::Image;
 pub use list::Scene;

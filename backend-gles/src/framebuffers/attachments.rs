@@ -18,7 +18,7 @@ use crate::{
     Gles,
     gl::{FAILED, Gl, UNSUPPORTED, gl},
     later::later,
-    textures,
+    textures::{self, Units},
 };
 
 /// Parameters of a framebuffer without attachments (OpenGL ES 3.1 section 9.2.1).
@@ -60,7 +60,7 @@ fn points(state: &FramebufferState) -> Option<Points> {
 /// driver's point that reads see.
 pub(super) fn attach<S: Storage>(
     gl: &Gl,
-    home: u32,
+    (home, units): (u32, &mut Units),
     objects: &mut Objects<Gles, S>,
     state: &FramebufferState,
 ) -> Outcome<u32> {
@@ -76,10 +76,10 @@ pub(super) fn attach<S: Storage>(
         if at >= 4 && at >= most(gl) {
             return Err(UNSUPPORTED);
         }
-        attach_one(gl, home, objects, target, glow::COLOR_ATTACHMENT0 + at, surface)?;
+        attach_one(gl, (home, units), objects, target, glow::COLOR_ATTACHMENT0 + at, surface)?;
     }
-    attach_one(gl, home, objects, target, glow::DEPTH_ATTACHMENT, &state.depth)?;
-    attach_one(gl, home, objects, target, glow::STENCIL_ATTACHMENT, &state.stencil)?;
+    attach_one(gl, (home, units), objects, target, glow::DEPTH_ATTACHMENT, &state.depth)?;
+    attach_one(gl, (home, units), objects, target, glow::STENCIL_ATTACHMENT, &state.stencil)?;
     let empty = state.color.iter().chain([&state.depth, &state.stencil]).all(is_none);
     if empty {
         set_size(gl, state)?;
@@ -142,7 +142,7 @@ pub(super) fn is_complete(gl: &Gl, target: u32) -> Outcome {
 /// Attaches one image, or nothing.
 pub(super) fn attach_one<S: Storage>(
     gl: &Gl,
-    home: u32,
+    (home, units): (u32, &mut Units),
     objects: &mut Objects<Gles, S>,
     target: u32,
     attachment: u32,
@@ -163,6 +163,13 @@ pub(super) fn attach_one<S: Storage>(
             object.twin.attached = true;
             let level = i32::from(surface.level);
             let kind = object.record.desc.target().ok_or(FAILED)?;
+            let levels = object.record.desc.levels;
+            if !object.twin.settled.is(&object.record, levels) {
+                // A level can be attached where it is one of those that the parameters leave (OpenGL ES 3.2 section 9.4.1).
+                let bound = textures::target(kind).ok_or(UNSUPPORTED)?;
+                units.work(gl, bound, name)?;
+                object.twin.settled.settle(gl, bound, &object.record, levels);
+            }
             if surface.layered != 0 {
                 return later!(gl, framebuffer_texture(target, attachment, name.0.get(), level));
             }

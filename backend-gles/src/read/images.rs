@@ -27,7 +27,7 @@ use crate::{
     framebuffers,
     gl::{FAILED, Gl, UNSUPPORTED, gl},
     later::later,
-    textures::{self, driver_box},
+    textures,
 };
 
 /// What of an image is read, in the order of the answer.
@@ -151,7 +151,7 @@ impl Native {
         scope: &mut Scope<'_, Gles, S>,
         pair: Pair,
     ) -> Outcome<Format> {
-        self.framebuffers.sync_read(gl, self.home, scope)?;
+        self.framebuffers.sync_read(gl, (self.home, &mut self.units), scope)?;
         let depth = match pair.0 {
             PixelFormat::DepthComponent | PixelFormat::DepthStencil => Some(true),
             PixelFormat::StencilIndex => Some(false),
@@ -268,7 +268,7 @@ struct Reader {
     texture: Handle,
     desc: ResourceDesc,
     level: u16,
-    /// What is read, as the driver has it.
+    /// What is read; a face is a slice.
     region: TexelBox,
     meant: Format,
     /// Where bits are copied to, and its format.
@@ -288,11 +288,16 @@ impl Reader {
         if textures::is_multisample(target) || target == glow::TEXTURE_BUFFER {
             return Err(UNSUPPORTED);
         }
-        let mut region = driver_box(desc.target(), info.region);
+        let mut region = info.region;
         region.z += textures::face(info.upload_target().ok_or(FAILED)?);
         let meant = desc.internal_format().ok_or(FAILED)?;
         let mut reader = Self { texture: info.resource, desc, level: info.level, region, meant, copy: None };
-        if !formats::features(gl, meant).contains(FormatFeatures::RENDERABLE) {
+        // Signed pixels of a framebuffer lose what is below 0 (OpenGL 4.6 section 18.2.7), and those of a texture do not.
+        let drawn = formats::features(gl, meant).contains(FormatFeatures::RENDERABLE);
+        // Mesa attaches no level of a two-dimensional array of height 1 but the first, unless its storage stays.
+        let flat =
+            desc.target() == Some(ResourceTarget::Texture1DArray) && info.level > 0 && !object.twin.sealed;
+        if !drawn || meant.class() == FormatClass::Snorm || flat {
             let format = pixels::bits(meant).filter(|_| gl.later.copy_image.is_some()).ok_or(UNSUPPORTED)?;
             let spelling = formats::spelling(format).filter(|_| is_copied(meant)).ok_or(UNSUPPORTED)?;
             let block = meant.block();
@@ -315,14 +320,19 @@ impl Reader {
         mut read: impl FnMut(&Gl, &Source, &Slice) -> Outcome,
     ) -> Outcome {
         let (region, meant) = (self.region, self.meant);
-        let rows_are_slices = self.desc.target() == Some(ResourceTarget::Texture1DArray);
         for slice in 0..region.depth {
             let z = u32::try_from(region.z).map_err(|_| FAILED)? + slice;
             let (source, at) = match self.copy {
                 None => {
                     let surface = framebuffers::surface(&self.desc, self.texture, self.level, z);
                     let point = point(meant);
-                    native.framebuffers.read_image(gl, native.home, scope.objects, &surface, point)?;
+                    native.framebuffers.read_image(
+                        gl,
+                        (native.home, &mut native.units),
+                        scope.objects,
+                        &surface,
+                        point,
+                    )?;
                     let source = Source { read: meant, meant, chosen: chosen(gl, meant) };
                     (source, (region.x, region.y))
                 }
@@ -344,7 +354,6 @@ impl Reader {
                     (Source { read: format, meant, chosen: chosen(gl, format) }, (0, 0))
                 }
             };
-            debug_assert!(!rows_are_slices || region.height == 1, "as the driver has it");
             read(gl, &source, &Slice { index: u64::from(slice), at })?;
         }
         Ok(())

@@ -4,7 +4,11 @@ use runahead_core::{
     backend::{Outcome, Scope},
     storage::Storage,
 };
-use runahead_wire::{format::Format, payload::MipPlan, values::FormatFeatures};
+use runahead_wire::{
+    format::Format,
+    payload::MipPlan,
+    values::{FormatFeatures, ResourceTarget},
+};
 
 use glow::HasContext;
 
@@ -29,6 +33,10 @@ impl Native {
         let target = desc.target().and_then(target).ok_or(UNSUPPORTED)?;
         let format = desc.internal_format().unwrap_or(Format::Undefined);
         if !formats::features(gl, format).contains(FormatFeatures::GENERATE_MIPMAP) {
+            return Err(UNSUPPORTED);
+        }
+        // Mesa has levels of a two-dimensional array of height 1 together where its storage stays, and else makes none.
+        if desc.target() == Some(ResourceTarget::Texture1DArray) && !object.twin.sealed {
             return Err(UNSUPPORTED);
         }
         let name = object.twin.name(gl, self.home)?;

@@ -15,7 +15,7 @@ use runahead_wire::{
 
 use glow::HasContext;
 
-use super::{driver_box, image, is_layered, target, texels};
+use super::{image, is_layered, target, texels};
 use crate::{
     Gles,
     context::Native,
@@ -82,13 +82,9 @@ impl Native {
         let to = Destination { target, upload, level: data.level, format, spelling };
         for region in regions {
             let SubRegion { x, y, z, width, height, depth, .. } = *region;
-            let texels = driver_box(desc.target(), TexelBox { x, y, z, width, height, depth });
+            let texels = TexelBox { x, y, z, width, height, depth };
             let start = from.wrapping_byte_add(region.src_offset as usize);
-            let mut strides = (u64::from(region.src_row_stride), u64::from(region.src_slice_stride));
-            if texels.depth != depth {
-                // Rows of a one-dimensional array, which are slices here.
-                strides = (0, strides.0);
-            }
+            let strides = (u64::from(region.src_row_stride), u64::from(region.src_slice_stride));
             self.write(gl, &to, &texels, strides, start)?;
         }
         Ok(())

@@ -272,7 +272,7 @@ pub(super) mod images {
         let reflection = float(Reflection::default(), 0, Texture2D);
         let program = stage.staged(&[(StageMask::COMPUTE, WRITE)], &reflection, &[])?;
         stage.bindings(program, &[], &[(0, 7)], &[])?;
-        stage.image(7, source, Format::Rgba8, WriteOnly, Some(1))?;
+        stage.image_unit(7, source, Format::Rgba8, WriteOnly, Some(1))?;
         stage.dispatch(groups)?;
         stage.barrier(BarrierBits::SHADER_IMAGE_ACCESS)?;
         // What the images of both kinds begin with: zero.
@@ -295,22 +295,22 @@ pub(super) mod images {
             )
         };
         stage.staged(&[(StageMask::COMPUTE, zero)], &both(Reflection::default(), 0), &[])?;
-        stage.image(0, counts, Format::R32Ui, WriteOnly, Some(0))?;
-        stage.image(1, halves, Format::R32F, WriteOnly, Some(0))?;
+        stage.image_unit(0, counts, Format::R32Ui, WriteOnly, Some(0))?;
+        stage.image_unit(1, halves, Format::R32F, WriteOnly, Some(0))?;
         stage.dispatch(groups)?;
         stage.barrier(BarrierBits::SHADER_IMAGE_ACCESS)?;
         let reflection = float(float(Reflection::default(), 0, Texture2DArray), 1, Texture2D);
         stage.staged(&[(StageMask::COMPUTE, MOVE)], &both(reflection, 2), &[])?;
-        stage.image(0, source, Format::Rgba8, ReadOnly, None)?;
-        stage.image(1, target, Format::Rgba8, WriteOnly, Some(0))?;
-        stage.image(2, counts, Format::R32Ui, ReadWrite, Some(0))?;
-        stage.image(3, halves, Format::R32F, ReadWrite, Some(0))?;
+        stage.image_unit(0, source, Format::Rgba8, ReadOnly, None)?;
+        stage.image_unit(1, target, Format::Rgba8, WriteOnly, Some(0))?;
+        stage.image_unit(2, counts, Format::R32Ui, ReadWrite, Some(0))?;
+        stage.image_unit(3, halves, Format::R32F, ReadWrite, Some(0))?;
         stage.dispatch(groups)?;
         stage.barrier(BarrierBits::SHADER_IMAGE_ACCESS.with(BarrierBits::TEXTURE_FETCH))?;
         let reflection = both(Reflection::default(), 0).block(BlockClass::Storage, 0, 8);
         stage.staged(&[(StageMask::COMPUTE, COUNTED)], &reflection, &[])?;
-        stage.image(5, counts, Format::R32Ui, ReadOnly, Some(0))?;
-        stage.image(6, halves, Format::R32F, ReadOnly, Some(0))?;
+        stage.image_unit(5, counts, Format::R32Ui, ReadOnly, Some(0))?;
+        stage.image_unit(6, halves, Format::R32F, ReadOnly, Some(0))?;
         let result = stage.buffer(&[0; 8])?;
         stage.point(ShaderBufferClass::Storage, 0, result, None)?;
         stage.dispatch([1, 1, 1])?;

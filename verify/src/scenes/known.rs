@@ -25,6 +25,9 @@ pub(super) struct Known {
     /// The layout of those.
     pub layout: Handle,
     pub framebuffer: FramebufferState,
+    /// The one of reads, where it is another one.
+    pub read_framebuffer: FramebufferState,
+    pub views: Vec<(Handle, SamplerView)>,
 }
 
 /// Bindings of a program.
@@ -55,7 +58,8 @@ impl Contents for Known {
     }
 
     fn framebuffer(&self, framebuffer: Handle) -> Option<FramebufferState> {
-        (self.framebuffer.fbo == framebuffer && !framebuffer.is_null()).then_some(self.framebuffer)
+        let bound = [self.framebuffer, self.read_framebuffer];
+        bound.into_iter().find(|bound| bound.fbo == framebuffer && !framebuffer.is_null())
     }
 
     fn vertex_elements(&self, layout: Handle) -> Option<LayoutContents<'_>> {
@@ -67,8 +71,8 @@ impl Contents for Known {
         last(&self.samplers, sampler, |one| one.0).map(|one| one.1)
     }
 
-    fn sampler_view(&self, _: Handle) -> Option<SamplerView> {
-        None
+    fn sampler_view(&self, view: Handle) -> Option<SamplerView> {
+        last(&self.views, view, |one| one.0).map(|one| one.1)
     }
 
     fn program(&self, program: Handle) -> Option<ProgramContents<'_>> {

@@ -2,7 +2,10 @@
 
 use runahead_core::Session;
 
-use super::{Image, SIDE, Stage, StageError, basic, capture, compute, programs, queries};
+use super::{
+    Image, SIDE, Stage, StageError, basic, capture, compute, framebuffers, programs, queries, textures,
+    transfers,
+};
 
 macro_rules! scenes {
     (($d:tt) $( $family:ident { $( $(#[$doc:meta])+ $scene:ident = $name:ident; )+ } )+) => {
@@ -106,5 +109,47 @@ scenes! { ($)
         Conditional = conditional;
         /// Fences are passed in their order.
         FenceOrder = fence_order;
+    }
+    textures {
+        /// Every target, sampled or fetched.
+        TextureTargets = texture_targets;
+        /// Shapes of uploads.
+        UploadShapes = upload_shapes;
+        /// One level is defined again.
+        RespecifiedLevel = respecified_level;
+        /// Parameters with no view and no rebind.
+        TextureParameters = texture_parameters;
+        /// Windows, other targets and formats, written through either end.
+        TextureViews = texture_views;
+        /// Every format: upload, sample, read, draw.
+        AllFormats = all_formats;
+        /// 64 textures with four sets of parameters each.
+        ParameterUpdates = parameter_updates;
+    }
+    framebuffers {
+        /// One image of each kind, eight of all kinds, every layer at once.
+        AttachmentKinds = attachment_kinds;
+        /// Outputs that go to attachments of other numbers.
+        DrawBufferMaps = draw_buffer_maps;
+        /// Draw buffers of the surface.
+        DefaultDrawBuffers = default_draw_buffers;
+        /// Images that end, or have other storage, while they are attached.
+        EndedAttachments = ended_attachments;
+        /// Named, mirrored, resolved, of depth and stencil.
+        FramebufferBlits = framebuffer_blits;
+    }
+    transfers {
+        /// Regions between layers, slices, faces, blocks and renderbuffers.
+        CopyImages = copy_images;
+        /// From the framebuffer into each target.
+        CopiesFromFramebuffer = copies_from_framebuffer;
+        /// Mipmaps of each class and target.
+        Mipmaps = mipmaps;
+        /// Regions filled with one texel.
+        ClearTextures = clear_textures;
+        /// Slices, bands and pairs of pixels.
+        ReadImages = read_images;
+        /// Rows and slices in a buffer.
+        PackPixels = pack_pixels;
     }
 }

@@ -31,11 +31,13 @@ use runahead_wire::{
 use super::{Compiler, Image, SIDE, known::Known};
 
 mod buffers;
+mod images;
 mod programs;
 mod queries;
 mod shading;
 
 pub use buffers::Written;
+pub use images::{Sight, empty_framebuffer, extent, nearest, shape};
 pub use programs::Linked;
 pub(super) use shading::CELL;
 
@@ -185,6 +187,7 @@ impl<'a, P: Session> Stage<'a, P> {
         }
         let known = &mut self.known;
         known.layout = state.vertex_elements;
+        known.read_framebuffer.fbo = state.read_framebuffer;
         known.framebuffer.fbo = state.draw_framebuffer;
         known.framebuffer.is_default = u8::from(state.draw_framebuffer == Handle::DEFAULT_FRAMEBUFFER);
         if known.framebuffer.is_default != 0 {
@@ -369,7 +372,7 @@ impl<'a, P: Session> Stage<'a, P> {
         };
         let number = self.next();
         if texture.is_null() {
-            self.known.framebuffer = state;
+            (self.known.framebuffer, self.known.read_framebuffer) = (state, state);
             self.tracker.set_framebuffer(FramebufferTarget::Both, 0, number, &state);
             return;
         }
@@ -382,7 +385,7 @@ impl<'a, P: Session> Stage<'a, P> {
         };
         state.color[0] = surface;
         state.read_surface = surface;
-        self.known.framebuffer = state;
+        (self.known.framebuffer, self.known.read_framebuffer) = (state, state);
         self.tracker.set_framebuffer(FramebufferTarget::Both, number, number, &state);
     }
 

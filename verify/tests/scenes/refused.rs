@@ -66,7 +66,7 @@ impl Draw for Lacking {
         let texture = stage.texture(8, 8, None)?;
         let reflection = none.clone().image(0, ResourceTarget::Texture2D, ScalarType::Float, 1);
         stage.staged(&[(On::COMPUTE, STORE)], &reflection, &[])?;
-        stage.image(0, texture, Format::Rgba8, ImageAccess::WriteOnly, Some(0))?;
+        stage.image_unit(0, texture, Format::Rgba8, ImageAccess::WriteOnly, Some(0))?;
         stage.dispatch([1, 1, 1])?;
         // Another layout of capture than that of one buffer without gaps or of one buffer each.
         let buffer = stage.buffer(&[0; 64])?;

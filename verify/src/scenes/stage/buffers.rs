@@ -109,4 +109,23 @@ impl<P: Session> Stage<'_, P> {
             ))),
         }
     }
+
+    /// Writes a span of a buffer.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn write(&mut self, buffer: Handle, offset: u64, bytes: &[u8]) -> Result<(), StageError> {
+        let piece = self.pipe.max_piece();
+        Ok(upload::buffer(self.pipe, buffer, offset, bytes, piece)?)
+    }
+
+    /// Defines the store of a buffer again.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn regrow(&mut self, desc: ResourceDesc) -> Result<(), StageError> {
+        self.pipe.resource_respecify(&desc)?;
+        self.known.buffers.push((desc.resource, desc));
+        Ok(())
+    }
 }

@@ -4,7 +4,6 @@ use runahead_core::{
     Session,
     slots::{Band, SlotSpace},
     tracker::{Tracker, Verb},
-    upload,
 };
 use runahead_wire::{
     Bulk, Handle,
@@ -62,7 +61,7 @@ impl<P: Session> Stage<'_, P> {
     ///
     /// # Errors
     /// [`StageError`].
-    pub fn image(
+    pub fn image_unit(
         &mut self,
         unit: u32,
         texture: Handle,
@@ -117,20 +116,7 @@ impl<P: Session> Stage<'_, P> {
     /// # Errors
     /// [`StageError`].
     pub fn target_samples(&mut self, samples: u16) -> Result<(), StageError> {
-        let desc = ResourceDesc {
-            target: ResourceTarget::Renderbuffer.raw() as u8,
-            storage_kind: StorageKind::Mipmap.raw() as u8,
-            internal_format: Format::Rgba8.raw(),
-            width: SIDE,
-            height: SIDE,
-            depth: 1,
-            levels: 1,
-            array_layers: 1,
-            samples,
-            ..ResourceDesc::default()
-        };
-        let renderbuffer = self.create(Band::Renderbuffer, desc)?;
-        self.known.renderbuffers.push((renderbuffer, ResourceDesc { resource: renderbuffer, ..desc }));
+        let renderbuffer = self.renderbuffer(Format::Rgba8, SIDE, SIDE, samples)?;
         let surface = Surface {
             resource: renderbuffer,
             internal_format: Format::Rgba8.raw(),
@@ -237,15 +223,6 @@ impl<P: Session> Stage<'_, P> {
         let desc = known.1;
         self.pipe.resource_respecify(&desc)?;
         self.write(buffer, 0, bytes)
-    }
-
-    /// Writes into a buffer.
-    ///
-    /// # Errors
-    /// [`StageError`].
-    pub fn write(&mut self, buffer: Handle, offset: u64, bytes: &[u8]) -> Result<(), StageError> {
-        let piece = self.pipe.max_piece();
-        Ok(upload::buffer(self.pipe, buffer, offset, bytes, piece)?)
     }
 
     /// Dispatches.
