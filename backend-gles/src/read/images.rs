@@ -75,7 +75,7 @@ impl Room {
         let (slice, within) = (row / rows, row % rows);
         let (first_slice, first_row) = (self.first / rows, self.first % rows);
         // Of rows without gaps the first that is written comes first.
-        if self.slice == self.row * rows {
+        if self.slice == self.row.saturating_mul(rows) {
             self.base + (row - self.first) * self.row
         } else {
             self.base + slice * self.slice + within * self.row
@@ -119,7 +119,9 @@ fn answer(shape: &Shape, info: &ReadbackInfo, plan: &Plan) -> Outcome<(Room, Fin
         return Err(UNSUPPORTED);
     }
     let step = shape.columns * plan.pixel as u64;
-    let room = Room { base: 0, row: step, slice: step * shape.rows, first, last };
+    // A region of the framebuffer can be larger than any answer.
+    let slice = step.saturating_mul(shape.rows);
+    let room = Room { base: 0, row: step, slice, first, last };
     let number = |bytes: u64| usize::try_from(bytes).map_err(|_| FAILED);
     let skip = number(info.dst_offset - first * row)?;
     Ok((room, Finish { convert: plan.convert, skip, size: number(info.dst_size)? }))
@@ -225,7 +227,7 @@ impl Native {
             let plan = plan.ok_or(UNSUPPORTED)?;
             let tight = shape.columns * plan.pixel as u64;
             // The record's size is what its strides were checked with.
-            if info.dst_size != tight * shape.all_rows() {
+            if tight.checked_mul(shape.all_rows()) != Some(info.dst_size) {
                 return Err(UNSUPPORTED);
             }
             let row = if read.row_stride == 0 { tight } else { read.row_stride };
