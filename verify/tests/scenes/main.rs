@@ -276,7 +276,7 @@ fn what_opengl_es_lacks_is_refused_by_name() {
     ];
     for (name, topology) in TOPOLOGIES {
         let arm = Arm { topology: *topology, driver: Driver::System };
-        let (drawn, _, reason, complaints) = draw_hearing(arm, &Lacking, Check::Off);
+        let ((drawn, _, reason), complaints) = draw_hearing(arm, &Lacking, Check::Off);
         assert!(drawn.is_ok(), "{name}: {drawn:?} {reason:?}");
         assert_eq!(complaints.len(), wanted.len(), "{name}: {complaints:#?}");
         for (complaint, (kind, what)) in complaints.iter().zip(&wanted) {

@@ -176,14 +176,13 @@ pub fn draw(arm: Arm, what: &impl Draw) -> Result<Image, StageError> {
     draw_checking(arm, what, Check::Off).0
 }
 
+/// An image, how many verbs were compared of how many, and why the session ended before its time.
+pub type Drawn = (Result<Image, StageError>, (u64, u64), Option<String>);
+
 /// The same, with the state compared before each verb: also how many were, of how many, and why the session ended
 /// before its time.
-pub fn draw_checking(
-    arm: Arm,
-    what: &impl Draw,
-    check: Check,
-) -> (Result<Image, StageError>, (u64, u64), Option<String>) {
-    let (drawn, verbs, reason, complaints) = draw_hearing(arm, what, check);
+pub fn draw_checking(arm: Arm, what: &impl Draw, check: Check) -> Drawn {
+    let ((drawn, verbs, reason), complaints) = draw_hearing(arm, what, check);
     if drawn.is_ok() {
         assert_eq!(complaints, Vec::<String>::new(), "the server refused something");
     }
@@ -191,11 +190,7 @@ pub fn draw_checking(
 }
 
 /// The same, and what the server complained about, which is for the caller to judge.
-pub fn draw_hearing(
-    arm: Arm,
-    what: &impl Draw,
-    check: Check,
-) -> (Result<Image, StageError>, (u64, u64), Option<String>, Vec<String>) {
+pub fn draw_hearing(arm: Arm, what: &impl Draw, check: Check) -> (Drawn, Vec<String>) {
     let (mut client, told) = open_checking(arm, &WindowSystem::Surfaceless, check);
     client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
     client.create_context(2, Some(1), ContextAttributes::gles(2, 0)).expect("another one of its group");
@@ -220,5 +215,5 @@ pub fn draw_hearing(
             None
         }
     };
-    (drawn, verbs, reason, told.complaints())
+    ((drawn, verbs, reason), told.complaints())
 }
