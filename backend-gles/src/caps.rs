@@ -30,8 +30,11 @@ pub(crate) struct Caps {
 impl Caps {
     /// Asks the driver.
     pub(crate) fn new(gl: &Gl, report: &Report) -> Result<Self, String> {
-        let bits =
+        let mut bits =
             CapsBits::BACKEND_OWNS_XFB_CAPTURE.with(CapsBits::RUN_AHEAD_APPLY).with(CapsBits::SWAP_INTERVAL);
+        if gl.extended.viewport_array.is_some() {
+            bits = bits.with(CapsBits::VIEWPORT_ARRAY);
+        }
         let head = CapsHead {
             generation: 1,
             backend: BackendKind::Gles.raw(),
@@ -78,6 +81,11 @@ impl Caps {
         }
     }
 
+    /// The client can find what is mapped for it.
+    pub(crate) const fn maps(&mut self) {
+        self.head.bits |= CapsBits::PERSISTENT_MAP.raw();
+    }
+
     pub(crate) const fn limits(&self) -> &CapsLimits {
         &self.limits
     }
@@ -101,6 +109,12 @@ const MAX_COMBINED_FRAGMENT_UNIFORM_COMPONENTS: u32 = 0x8A33;
 const MAX_SERVER_WAIT_TIMEOUT: u32 = 0x9111;
 const ALIASED_POINT_SIZE_RANGE: u32 = 0x846D;
 const MAX_TEXTURE_MAX_ANISOTROPY: u32 = 0x84FF;
+
+/// Those of `OES_viewport_array`, `EXT_clip_cull_distance` and `EXT_blend_func_extended`.
+const MAX_VIEWPORTS: u32 = 0x825B;
+const VIEWPORT_SUBPIXEL_BITS: u32 = 0x825C;
+const MAX_CLIP_DISTANCES: u32 = 0x0D32;
+const MAX_DUAL_SOURCE_DRAW_BUFFERS: u32 = 0x88FC;
 
 /// Positions of the stages in arrays by stage.
 const VERTEX: usize = 0;
@@ -132,6 +146,19 @@ fn read_limits(gl: &Gl) -> CapsLimits {
     caps.min_program_texel_offset = gl!(gl, get_parameter_i32(glow::MIN_PROGRAM_TEXEL_OFFSET));
     caps.max_program_texel_offset = gl!(gl, get_parameter_i32(glow::MAX_PROGRAM_TEXEL_OFFSET));
     caps.max_viewports = 1;
+    let (extended, able) = (&gl.extended, &gl.extended.able);
+    if extended.viewport_array.is_some() {
+        caps.max_viewports = get(MAX_VIEWPORTS).min(limits::VIEWPORTS as u32);
+        caps.viewport_subpixel_bits = get(VIEWPORT_SUBPIXEL_BITS);
+    }
+    if able.clip_distances {
+        caps.max_clip_distances = get(MAX_CLIP_DISTANCES).min(8);
+    }
+    if able.dual_source {
+        caps.max_dual_source_draw_buffers = get(MAX_DUAL_SOURCE_DRAW_BUFFERS);
+    }
+    // One word is all that the state has.
+    caps.max_sample_mask_words = u32::from(extended.sample_mask.is_some());
     caps.max_viewport_dims = dims;
     caps.subpixel_bits = get(SUBPIXEL_BITS);
     caps.max_texture_size = get(glow::MAX_TEXTURE_SIZE);

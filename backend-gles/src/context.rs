@@ -5,8 +5,10 @@ use runahead_wire::Handle;
 use crate::{
     bringup::Pointer,
     buffers::Bound,
+    draw::Several,
     framebuffers::Framebuffers,
     gl::{Gl, gl},
+    marks::Marks,
     programs::Programs,
     state::Render,
     textures::{Units, Unpack},
@@ -29,10 +31,12 @@ pub(crate) struct Native {
     pub(crate) render: Render,
     pub(crate) bound: Bound,
     pub(crate) vertices: Vertices,
+    pub(crate) several: Several,
     pub(crate) units: Units,
     pub(crate) unpack: Unpack,
     pub(crate) programs: Programs,
     pub(crate) framebuffers: Framebuffers,
+    pub(crate) marks: Marks,
     /// Units of the program that drew last: the program, a serial, and the list.
     pub(crate) wanted_units: (Handle, u64, Vec<(u32, u32)>),
 }
@@ -48,10 +52,12 @@ impl Native {
             render: Render::default(),
             bound: Bound::default(),
             vertices: Vertices::new(attributes as usize),
+            several: Several::default(),
             units: Units::new(units as usize),
             unpack: Unpack::default(),
             programs: Programs::default(),
             framebuffers: Framebuffers::default(),
+            marks: Marks::default(),
             wanted_units: (Handle::NULL, 0, Vec::new()),
         }
     }

@@ -45,6 +45,11 @@ fn compile(words: &[u32], version: u32, first: bool, last: bool) -> Result<Trans
         for variable in variables {
             if let Some(location) = number(&compiler, variable, Decoration::Location)? {
                 compiler.set_name(variable, format!("{letter}{location}"))?;
+                // A second source of blending has the location of the first.
+                if let Some(index) = number(&compiler, variable, Decoration::Index)? {
+                    compiler.set_name(variable, format!("{letter}{location}_{index}"))?;
+                    compiler.require_extension("GL_EXT_blend_func_extended")?;
+                }
             }
         }
     }

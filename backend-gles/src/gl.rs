@@ -11,9 +11,9 @@ use std::{
 
 use glow::HasContext;
 use runahead_core::backend::{BackendError, Outcome};
-use runahead_wire::{Bulk, values::RefusedReason};
+use runahead_wire::{Bulk, limits, values::RefusedReason};
 
-use crate::egl::Loader;
+use crate::{egl::Loader, extended::Extended};
 
 /// What this server does not do. The client hears of it by name.
 pub(crate) const UNSUPPORTED: BackendError = BackendError::Refused(RefusedReason::Unsupported);
@@ -48,6 +48,7 @@ macro_rules! address_functions {
 
 address_functions! {
     buffer_data = c"glBufferData": fn(u32, isize, *const c_void, u32);
+    copy_buffer_sub_data = c"glCopyBufferSubData": fn(u32, u32, isize, isize, isize);
     buffer_sub_data = c"glBufferSubData": fn(u32, isize, isize, *const c_void);
     tex_sub_image_2d = c"glTexSubImage2D": fn(u32, i32, i32, i32, i32, i32, u32, u32, *const c_void);
     tex_sub_image_3d = c"glTexSubImage3D":
@@ -121,6 +122,7 @@ pub(crate) struct Gl {
     pub(crate) api: glow::Context,
     pub(crate) raw: Raw,
     pub(crate) setters: Setters,
+    pub(crate) extended: Extended,
     /// Major version times 10 plus minor.
     pub(crate) version: u32,
 }
@@ -175,7 +177,13 @@ impl Gl {
                 version % 10
             ));
         }
-        Ok(Self { api, raw, setters, version })
+        let extensions = api.supported_extensions();
+        // SAFETY: the context is current.
+        let buffers = unsafe { api.get_parameter_i32(glow::MAX_DRAW_BUFFERS) };
+        let buffers = u32::try_from(buffers).unwrap_or(1).min(limits::COLOR_ATTACHMENTS as u32);
+        // SAFETY: the caller's promise.
+        let extended = unsafe { Extended::load(load, version, &|name| extensions.contains(name), buffers) };
+        Ok(Self { api, raw, setters, extended, version })
     }
 
     /// Whether the driver has an extension.

@@ -47,6 +47,7 @@ It ends when that socket is closed or the program ends.
                    what gles presents to (default: surfaceless)
                      surfaceless  nothing
                      x11:DISPLAY  the windows of an X server
+  --driver-log     with gles, put what the driver calls an error into the client's log
   --record FILE --offset BYTES
                    apply nothing: write what the client sends to FILE, which holds the beginning of a recording
   --help           this text
@@ -64,7 +65,7 @@ enum Task {
 
 fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
     let mut backend = Backend::default();
-    let (mut window_system, mut record, mut offset) = (None, None, None);
+    let (mut window_system, mut driver_log, mut record, mut offset) = (None, false, None, None);
     while let Some(argument) = arguments.next() {
         let mut value = |what: &str| arguments.next().ok_or(format!("{what} needs a value"));
         match &*argument.to_string_lossy() {
@@ -77,6 +78,7 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
             "--window-system" => {
                 window_system = Some(value("--window-system")?.to_string_lossy().parse()?);
             }
+            "--driver-log" => driver_log = true,
             "--record" => record = Some(PathBuf::from(value("--record")?)),
             "--offset" => {
                 let text = value("--offset")?;
@@ -88,6 +90,9 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
     }
     if let Some(window_system) = window_system {
         backend = backend.on(window_system).ok_or("--window-system is for --backend gles alone")?;
+    }
+    if driver_log {
+        backend = backend.logging().ok_or("--driver-log is for --backend gles alone")?;
     }
     match (record, offset) {
         (None, None) => Ok(Task::Serve(backend)),

@@ -24,8 +24,8 @@ pub enum Backend {
     Trace(PathBuf),
     /// Nothing is drawn, and each draw takes so many nanoseconds of this thread: for measurements.
     Busy(u64),
-    /// OpenGL ES.
-    Gles(WindowSystem),
+    /// OpenGL ES; with the driver's errors in the client's log, or not.
+    Gles(WindowSystem, bool),
     /// Nothing is drawn, and each draw writes so many lines to the client's log: for tests.
     Chatty(u32),
 }
@@ -35,7 +35,7 @@ impl Backend {
     pub fn parse(name: &str) -> Option<Self> {
         match name.split_once('=') {
             None if name == "null" => Some(Self::Null),
-            None if name == "gles" => Some(Self::Gles(WindowSystem::default())),
+            None if name == "gles" => Some(Self::Gles(WindowSystem::default(), false)),
             Some(("trace", file)) if !file.is_empty() => Some(Self::Trace(file.into())),
             Some(("busy", time)) => time.parse().ok().map(Self::Busy),
             Some(("chatty", lines)) => lines.parse().ok().map(Self::Chatty),
@@ -45,7 +45,18 @@ impl Backend {
 
     /// The same on a window system, if it presents to any.
     pub fn on(self, window_system: WindowSystem) -> Option<Self> {
-        matches!(self, Self::Gles(_)).then_some(Self::Gles(window_system))
+        match self {
+            Self::Gles(_, log) => Some(Self::Gles(window_system, log)),
+            _ => None,
+        }
+    }
+
+    /// The same with the driver's errors in the client's log, if it has a driver.
+    pub fn logging(self) -> Option<Self> {
+        match self {
+            Self::Gles(window_system, _) => Some(Self::Gles(window_system, true)),
+            _ => None,
+        }
     }
 }
 
@@ -75,8 +86,17 @@ pub fn run(socket: OwnedFd, backend: Backend) -> Result<(), ServeError> {
         Backend::Busy(nanoseconds) => {
             serve(socket, BackendKind::Null, move || Ok(Trace::new(Busy::new(nanoseconds))), drop)
         }
-        Backend::Gles(window_system) => {
+        Backend::Gles(window_system, false) => {
             serve(socket, BackendKind::Gles, move || gles::open(&window_system, Driver::System), drop)
+        }
+        Backend::Gles(window_system, true) => {
+            let make = move |log: &Log| {
+                let mut backend = gles::open(&window_system, Driver::System)?;
+                let log = log.clone();
+                backend.hear_driver(move |text| log.line(LogLevel::Error, || text.to_owned()));
+                Ok(backend)
+            };
+            serve_logging(socket, BackendKind::Gles, make, drop)
         }
         Backend::Chatty(lines) => {
             let make = move |log: &Log| Ok(Trace::new(Chatter { log: log.clone(), lines, said: 0 }));
