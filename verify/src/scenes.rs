@@ -4,17 +4,25 @@
 //! alone: edges keep clear of the centres of pixels, and colours are whole steps of eight bits.
 
 mod basic;
+mod buffers;
 mod common;
+mod draws;
+mod grid;
 mod image;
 mod known;
 mod list;
 mod reflection;
 mod stage;
+mod state;
+mod vertex;
 
 pub use image::Image;
 pub use list::Scene;
 pub use reflection::Reflection;
-pub use stage::{Linked, Shaders, Stage, StageError, Written};
+pub use stage::{
+    Attribute, Complaint, Complaints, Indexed, Linked, Mapped, Maps, Shaders, Stage, StageError, Written,
+    rendered, textured,
+};
 
 /// Pixels along each side of a scene's surface.
 pub const SIDE: u32 = 64;

@@ -14,6 +14,7 @@ use runahead_wire::{
 pub(super) struct Known {
     pub buffers: Vec<(Handle, ResourceDesc)>,
     pub textures: Vec<(Handle, ResourceDesc, TextureParams)>,
+    pub renderbuffers: Vec<(Handle, ResourceDesc)>,
     pub samplers: Vec<(Handle, SamplerParameters)>,
     pub programs: Vec<(Handle, ProgramDesc, Vec<u8>)>,
     pub attributes: Vec<VertexAttrib>,
@@ -37,8 +38,8 @@ impl Contents for Known {
         last(&self.textures, texture, |one| one.0).map(|one| (one.1, one.2))
     }
 
-    fn renderbuffer(&self, _: Handle) -> Option<ResourceDesc> {
-        None
+    fn renderbuffer(&self, renderbuffer: Handle) -> Option<ResourceDesc> {
+        last(&self.renderbuffers, renderbuffer, |one| one.0).map(|one| one.1)
     }
 
     fn framebuffer(&self, framebuffer: Handle) -> Option<FramebufferState> {

@@ -9,14 +9,18 @@ mod windows;
 
 use std::{collections::BTreeSet, process::Command};
 
-use run::{Arm, Draw, draw, draw_checking, open};
+use run::{Arm, Draw, draw, draw_checking, draw_telling, open};
 use runahead_core::{Session, compare::Check, slots::Band};
 use runahead_linux::{
     native::gles::{Driver, WindowSystem},
     session::Topology,
 };
-use runahead_verify::scenes::{Scene, Stage, StageError};
-use runahead_wire::{handle::Kind, values::Topology as Primitives};
+use runahead_verify::scenes::{Complaint, Scene, Stage, StageError};
+use runahead_wire::{
+    handle::Kind,
+    payload::Blit,
+    values::{BufferMask, Filter, Topology as Primitives},
+};
 
 /// A test of each scene on the arm of the module that it is called in.
 macro_rules! tests {
@@ -33,7 +37,7 @@ macro_rules! topologies {
     ($( $name:ident = $topology:ident; )+) => {
         $( mod $name {
             use super::*;
-            const ARM: Arm = Arm { topology: Topology::$topology, driver: Driver::System };
+            const ARM: Arm = Arm::new(Topology::$topology);
             runahead_verify::each_scene! { tests }
         } )+
 
@@ -102,7 +106,7 @@ fn no_test_is_gone() {
 #[test]
 fn both_sides_agree_on_their_state_at_every_verb_on_every_topology() {
     for (name, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::new(*topology);
         for scene in [Scene::Triangle, Scene::RenderToTexture] {
             let (drawn, (compared, verbs), reason) = draw_checking(arm, &scene, Check::On);
             let context = format!("{} on {name}: {reason:?}", scene.name());
@@ -118,7 +122,7 @@ fn both_sides_agree_on_their_state_at_every_verb_on_every_topology() {
 #[test]
 fn a_scene_that_means_something_else_is_named() {
     for (name, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::new(*topology);
         let (drawn, _, reason) = draw_checking(arm, &Scene::Triangle, Check::Corrupt);
         assert!(drawn.is_err(), "{name}");
         let reason = reason.expect("a reason");
@@ -132,8 +136,38 @@ fn a_scene_that_means_something_else_is_named() {
 fn the_vendor_library_draws_the_same() {
     for scene in [Scene::Triangle, Scene::Texture] {
         for topology in [Topology::Direct, Topology::Inproc] {
-            run::check(Arm { topology, driver: Driver::Vendor }, scene);
+            run::check(Arm { driver: Driver::Vendor, ..Arm::new(topology) }, scene);
         }
+    }
+}
+
+/// Drivers that have less draw the same: what they lack of draws and vertex input is emulated.
+#[test]
+fn the_least_driver_draws_the_same() {
+    for scene in Scene::ALL.iter().filter(|scene| matches!(scene.family(), "draws" | "vertex" | "buffers")) {
+        run::check(Arm { least: true, ..Arm::new(Topology::Direct) }, *scene);
+    }
+}
+
+/// A blit that no driver takes.
+struct Mistaken;
+
+impl Draw for Mistaken {
+    fn draw<P: Session>(&self, stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        let depth = BufferMask::DEPTH.raw();
+        let blit =
+            Blit { mask: depth, filter: Filter::Linear.raw(), src_x1: 1, src_y1: 1, ..Blit::default() };
+        Ok(stage.pipe().blit(&blit)?)
+    }
+}
+
+/// What a driver calls an error is heard of every topology, and fails a scene.
+#[test]
+fn the_drivers_errors_are_heard() {
+    for (name, topology) in TOPOLOGIES {
+        let complaints = draw_telling(Arm::new(*topology), &Mistaken, Check::Off).complaints;
+        let of_driver = |complaint: &Complaint| matches!(complaint, Complaint::Driver(_));
+        assert!(complaints.iter().any(of_driver), "{name}: {complaints:?}");
     }
 }
 
@@ -155,7 +189,7 @@ impl Draw for Spoilt {
 #[test]
 fn a_wrong_pixel_is_red() {
     for (name, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::new(*topology);
         for scene in [Scene::Triangle, Scene::Texture] {
             let drawn = draw(arm, &Spoilt(scene)).expect("an image");
             let difference = scene.image().difference(&drawn).unwrap_or_default();
@@ -183,7 +217,7 @@ impl Draw for Stale {
 #[test]
 fn a_stale_handle_ends_the_session() {
     for (name, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::new(*topology);
         let error = draw(arm, &Stale).expect_err("the old generation was taken").to_string();
         assert!(error.contains("UnnamedIdentity") || error.contains("lost"), "{name}: {error}");
     }
@@ -195,7 +229,7 @@ fn a_window_without_a_window_system_is_refused() {
     use runahead_linux::control::message::{OperationError, SurfaceOp};
     use runahead_linux::session::RequestError;
     for (_, topology) in TOPOLOGIES {
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::new(*topology);
         let (mut client, _) = open(arm, &WindowSystem::Surfaceless);
         let config = client.configs().iter().find(|config| config.pbuffer).expect("a config").id;
         let op = SurfaceOp::CreateWindow { config, display: ":0".to_owned(), window: 1 };

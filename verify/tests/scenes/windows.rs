@@ -3,7 +3,7 @@
 use runahead_core::Session;
 use runahead_linux::{
     control::message::{ContextAttributes, OperationError, SurfaceOp},
-    native::gles::{Driver, WindowSystem},
+    native::gles::WindowSystem,
     session::{RequestError, Topology},
 };
 use runahead_verify::{
@@ -67,7 +67,7 @@ fn a_window_shows_what_is_presented_and_follows_its_size() {
         let display = screen.display();
         let (x11, number) = x11rb::connect(Some(display)).expect("a connection");
         let xid = window(&x11, number, (160, 120));
-        let arm = Arm { topology: *topology, driver: Driver::System };
+        let arm = Arm::new(*topology);
         let (mut client, told) = open(arm, &WindowSystem::X11 { display: display.to_owned() });
         client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
         let visual = x11.setup().roots[number].root_visual;
