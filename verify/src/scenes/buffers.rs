@@ -69,8 +69,9 @@ pub(super) mod updates {
         // Other sizes, of which the last one is smaller.
         for (at, size) in [(24, 16), (25, 2), (26, 64)] {
             stage.respecify(ring, size * QUAD)?;
-            stage.update(ring, QUAD, &corners(at))?;
-            quad(stage, 1)?;
+            // Up to its very end.
+            stage.update(ring, (size - 1) * QUAD, &corners(at))?;
+            quad(stage, size - 1)?;
         }
         // Written in pieces, and a map whose pieces are flushed: the bytes come as uploads.
         let [left, right] = [corners(27)[..16].to_vec(), corners(27)[16..].to_vec()];
