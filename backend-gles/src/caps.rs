@@ -39,6 +39,9 @@ impl Caps {
         if queries::has_timer(gl) {
             bits = bits.with(CapsBits::TIMER_QUERY);
         }
+        if gl.extended.viewport_array.is_some() {
+            bits = bits.with(CapsBits::VIEWPORT_ARRAY);
+        }
         let head = CapsHead {
             generation: 1,
             backend: BackendKind::Gles.raw(),
@@ -85,6 +88,11 @@ impl Caps {
         }
     }
 
+    /// The client can find what is mapped for it.
+    pub(crate) const fn maps(&mut self) {
+        self.head.bits |= CapsBits::PERSISTENT_MAP.raw();
+    }
+
     pub(crate) const fn limits(&self) -> &CapsLimits {
         &self.limits
     }
@@ -118,6 +126,12 @@ const MAX_COMBINED_SHADER_OUTPUT_RESOURCES: u32 = 0x8F39;
 const MAX_COMPUTE_WORK_GROUP_INVOCATIONS: u32 = 0x90EB;
 const MAX_COMPUTE_SHARED_MEMORY_SIZE: u32 = 0x8262;
 const QUERY_COUNTER_BITS: u32 = 0x8864;
+
+/// Those of `OES_viewport_array`, `EXT_clip_cull_distance` and `EXT_blend_func_extended`.
+const MAX_VIEWPORTS: u32 = 0x825B;
+const VIEWPORT_SUBPIXEL_BITS: u32 = 0x825C;
+const MAX_CLIP_DISTANCES: u32 = 0x0D32;
+const MAX_DUAL_SOURCE_DRAW_BUFFERS: u32 = 0x88FC;
 
 /// Positions of the stages in arrays by stage.
 const VERTEX: usize = 0;
@@ -290,6 +304,19 @@ fn read_limits(gl: &Gl) -> CapsLimits {
     caps.min_program_texel_offset = gl!(gl, get_parameter_i32(glow::MIN_PROGRAM_TEXEL_OFFSET));
     caps.max_program_texel_offset = gl!(gl, get_parameter_i32(glow::MAX_PROGRAM_TEXEL_OFFSET));
     caps.max_viewports = 1;
+    let (extended, able) = (&gl.extended, &gl.extended.able);
+    if extended.viewport_array.is_some() {
+        caps.max_viewports = get(MAX_VIEWPORTS).min(limits::VIEWPORTS as u32);
+        caps.viewport_subpixel_bits = get(VIEWPORT_SUBPIXEL_BITS);
+    }
+    if able.clip_distances {
+        caps.max_clip_distances = get(MAX_CLIP_DISTANCES).min(8);
+    }
+    if able.dual_source {
+        caps.max_dual_source_draw_buffers = get(MAX_DUAL_SOURCE_DRAW_BUFFERS);
+    }
+    // One word is all that the state has.
+    caps.max_sample_mask_words = u32::from(extended.sample_mask.is_some());
     caps.max_viewport_dims = dims;
     caps.subpixel_bits = get(SUBPIXEL_BITS);
     caps.max_texture_size = get(glow::MAX_TEXTURE_SIZE);

@@ -6,9 +6,11 @@ use crate::{
     bringup::Pointer,
     buffers::Bound,
     capture::Captures,
+    draw::Several,
     framebuffers::Framebuffers,
     gl::{Gl, gl},
     images::Images,
+    marks::Marks,
     points::Points,
     programs::{Programs, Uses},
     queries::ActiveQueries,
@@ -33,6 +35,7 @@ pub(crate) struct Native {
     pub(crate) render: Render,
     pub(crate) bound: Bound,
     pub(crate) vertices: Vertices,
+    pub(crate) several: Several,
     pub(crate) units: Units,
     pub(crate) unpack: Unpack,
     pub(crate) programs: Programs,
@@ -45,6 +48,7 @@ pub(crate) struct Native {
     pub(crate) uses: (Handle, u64, Uses),
     /// Vertices of a patch.
     pub(crate) patch: u32,
+    pub(crate) marks: Marks,
 }
 
 impl Native {
@@ -58,6 +62,7 @@ impl Native {
             render: Render::default(),
             bound: Bound::default(),
             vertices: Vertices::new(attributes as usize),
+            several: Several::default(),
             units: Units::new(units as usize),
             unpack: Unpack::default(),
             programs: Programs::default(),
@@ -69,6 +74,7 @@ impl Native {
             uses: (Handle::NULL, 0, Uses::default()),
             // OpenGL ES 3.2 table 21.41.
             patch: 3,
+            marks: Marks::default(),
         }
     }
 

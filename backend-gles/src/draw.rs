@@ -6,21 +6,33 @@ use runahead_core::{
 };
 use runahead_wire::{
     Handle,
-    payload::{Blit, Clear, DrawInfo, DrawRange},
-    values::{BufferMask, ClearKind, DrawFlags, Filter, Topology, ValueClass},
+    payload::{Blit, Clear, DrawIndirect, DrawInfo, DrawRange, FramebufferState},
+    values::{BufferMask, ClearKind, DrawFlags, Filter, StageMask, Topology, ValueClass},
 };
 
 use glow::HasContext;
 
 use crate::{
-    Gles,
+    Gles, buffers,
     context::Native,
+    extended::Able,
     framebuffers,
-    gl::{FAILED, Gl, UNSUPPORTED, gl, raw},
+    gl::{FAILED, Gl, UNSUPPORTED, gl},
     queries,
 };
 
-const fn mode(topology: Topology, version: u32) -> Option<u32> {
+mod indirect;
+mod ranges;
+mod restart;
+
+pub(crate) use ranges::Several;
+use ranges::{Call, Indices, Restart, count};
+
+/// `GL_PRIMITIVE_RESTART_FOR_PATCHES_SUPPORTED` (OpenGL ES 3.2 table 21.43).
+const RESTART_FOR_PATCHES: u32 = 0x8221;
+
+/// The driver's name of a topology; none where it does not have it.
+const fn mode(topology: Topology, able: &Able) -> Option<u32> {
     Some(match topology {
         Topology::Points => glow::POINTS,
         Topology::Lines => glow::LINES,
@@ -29,18 +41,13 @@ const fn mode(topology: Topology, version: u32) -> Option<u32> {
         Topology::Triangles => glow::TRIANGLES,
         Topology::TriangleStrip => glow::TRIANGLE_STRIP,
         Topology::TriangleFan => glow::TRIANGLE_FAN,
-        Topology::Patches if version >= 32 => glow::PATCHES,
-        Topology::LinesAdjacency if version >= 32 => glow::LINES_ADJACENCY,
-        Topology::LineStripAdjacency if version >= 32 => glow::LINE_STRIP_ADJACENCY,
-        Topology::TrianglesAdjacency if version >= 32 => glow::TRIANGLES_ADJACENCY,
-        Topology::TriangleStripAdjacency if version >= 32 => glow::TRIANGLE_STRIP_ADJACENCY,
+        Topology::LinesAdjacency if able.adjacency => glow::LINES_ADJACENCY,
+        Topology::LineStripAdjacency if able.adjacency => glow::LINE_STRIP_ADJACENCY,
+        Topology::TrianglesAdjacency if able.adjacency => glow::TRIANGLES_ADJACENCY,
+        Topology::TriangleStripAdjacency if able.adjacency => glow::TRIANGLE_STRIP_ADJACENCY,
+        Topology::Patches if able.patches => glow::PATCHES,
         _ => return None,
     })
-}
-
-/// A count or a first vertex, as the driver takes it.
-fn count(number: u32) -> Outcome<i32> {
-    i32::try_from(number).map_err(|_| UNSUPPORTED)
 }
 
 impl Native {
@@ -51,56 +58,110 @@ impl Native {
         scope: &mut Scope<'_, Gles, S>,
         info: &DrawInfo,
         ranges: &[DrawRange],
+        indirect: Option<&DrawIndirect>,
     ) -> Outcome {
         if !queries::condition(gl, scope)? || !self.prepare(gl, scope)? {
             return Ok(());
         }
-        let mode = info.mode().and_then(|topology| mode(topology, gl.version)).ok_or(UNSUPPORTED)?;
-        // A first instance would need offsets of every instanced attribute to move with it.
-        if info.start_instance != 0 {
-            return Err(UNSUPPORTED);
+        let topology = info.mode().ok_or(FAILED)?;
+        let mode = mode(topology, &gl.extended.able).ok_or(UNSUPPORTED)?;
+        self.render.allow_draw(topology, || target(scope, Handle::NULL))?;
+        if topology == Topology::Patches {
+            self.can_patch(gl, scope, info)?;
         }
-        let restart = info.flags & DrawFlags::PRIMITIVE_RESTART.raw8() != 0;
-        let instances = count(info.instance_count)?;
+        let call = Call { mode, instances: count(info.instance_count)?, first_instance: info.start_instance };
         if info.index_size == 0 {
-            self.render.set_restart(gl, false);
-            for range in ranges {
-                let (first, vertices) = (count(range.start)?, count(range.count)?);
-                if instances == 1 {
-                    gl!(gl, draw_arrays(mode, first, vertices));
-                } else {
-                    gl!(gl, draw_arrays_instanced(mode, first, vertices, instances));
-                }
-            }
-            return Ok(());
+            return match indirect {
+                None => self.draw_arrays(gl, call, ranges),
+                Some(draws) => self.draw_indirect(gl, scope, mode, None, draws),
+            };
         }
+        let indices = self.sync_indices(gl, scope, info)?;
+        match indirect {
+            None if !must_rewrite(gl, &indices, ranges) => self.draw_elements(gl, call, &indices, ranges),
+            None => {
+                let source = self.source(gl, scope, info)?;
+                self.draw_indexed(gl, call, (source, &indices), ranges)
+            }
+            Some(draws) => {
+                let source = self.source(gl, scope, info)?;
+                self.draw_indirect(gl, scope, mode, Some((source, indices)), draws)
+            }
+        }
+    }
+
+    /// Binds the indices of a draw and sees to what ends its primitives.
+    #[inline]
+    fn sync_indices<S: Storage>(
+        &mut self,
+        gl: &Gl,
+        scope: &mut Scope<'_, Gles, S>,
+        info: &DrawInfo,
+    ) -> Outcome<Indices> {
         let (kind, largest) = match info.index_size {
             1 => (glow::UNSIGNED_BYTE, 0xFF),
             2 => (glow::UNSIGNED_SHORT, 0xFFFF),
             _ => (glow::UNSIGNED_INT, u32::MAX),
         };
-        if restart && info.restart_index != largest {
-            return Err(UNSUPPORTED);
-        }
-        self.render.set_restart(gl, restart);
-        let home = self.home;
-        self.vertices.sync_indices(gl, home, scope, info.index_resource)?;
+        let restart = if info.flags & DrawFlags::PRIMITIVE_RESTART.raw8() == 0 {
+            Restart::Off
+        } else {
+            match info.restart_index {
+                // No index of the type is larger than the largest one.
+                index if index > largest => Restart::Off,
+                index if index == largest => Restart::Fixed,
+                index => Restart::At(index),
+            }
+        };
+        self.render.set_restart(gl, restart != Restart::Off);
+        self.vertices.sync_indices(gl, self.home, scope, info.index_resource)?;
+        let bytes =
+            scope.objects.buffers.get(info.index_resource).map_or(0, |buffer| buffer.record.desc.buf_size);
         let binding = &scope.bind.state.index_buffer;
         let start = if binding.resource == info.index_resource { binding.offset } else { 0 };
-        for range in ranges {
-            if range.index_bias != 0 {
-                return Err(UNSUPPORTED);
-            }
-            let indices = count(range.count)?;
-            let offset = u64::from(range.start) * u64::from(info.index_size) + start;
-            let at = std::ptr::without_provenance(usize::try_from(offset).map_err(|_| UNSUPPORTED)?);
-            if instances == 1 {
-                raw!(gl, draw_elements(mode, indices, kind, at));
-            } else {
-                raw!(gl, draw_elements_instanced(mode, indices, kind, at, instances));
-            }
+        let size = u64::from(info.index_size);
+        Ok(Indices { kind, size, start, there: bytes.saturating_sub(start) / size, restart })
+    }
+
+    /// The driver's buffer of the indices.
+    fn source<S: Storage>(
+        &self,
+        gl: &Gl,
+        scope: &mut Scope<'_, Gles, S>,
+        info: &DrawInfo,
+    ) -> Outcome<glow::NativeBuffer> {
+        buffers::resolve(gl, self.home, &mut scope.objects.buffers, info.index_resource)?.ok_or(FAILED)
+    }
+
+    /// Draws ranges of indices, rewritten where they must be.
+    fn draw_indexed(
+        &mut self,
+        gl: &Gl,
+        call: Call,
+        (source, indices): (glow::NativeBuffer, &Indices),
+        ranges: &[DrawRange],
+    ) -> Outcome {
+        if must_rewrite(gl, indices, ranges) {
+            self.draw_rewritten(gl, call, (source, indices), ranges)
+        } else {
+            // A range of before may have been rewritten.
+            self.vertices.bind_indices(gl, source);
+            self.draw_elements(gl, call, indices, ranges)
         }
-        Ok(())
+    }
+
+    /// Whether patches can be drawn: a program that takes them, and indices that the driver can restart.
+    #[cold]
+    fn can_patch<S: Storage>(&self, gl: &Gl, scope: &Scope<'_, Gles, S>, info: &DrawInfo) -> Outcome {
+        let program = scope.objects.shaders.get(scope.bind.state.draw_program);
+        let stages = program.and_then(|program| program.record.desc.stage_mask());
+        let takes = stages.is_some_and(|stages| stages.contains(StageMask::TESS_EVALUATION));
+        let restarts = info.index_size != 0 && info.flags & DrawFlags::PRIMITIVE_RESTART.raw8() != 0;
+        if takes && (!restarts || gl!(gl, get_parameter_bool(RESTART_FOR_PATCHES))) {
+            Ok(())
+        } else {
+            Err(UNSUPPORTED)
+        }
     }
 
     /// Brings everything that a draw looks at up to date; `false` when there is no program to draw with.
@@ -157,6 +218,7 @@ impl Native {
             self.framebuffers.draw(gl, (home, &mut self.units), scope, clear.fbo)?;
         }
         self.render.sync(gl, scope.bind)?;
+        self.render.allow_write(|| target(scope, clear.fbo))?;
         let buffer = u32::try_from(clear.draw_buffer_index).unwrap_or(0);
         match clear.kind().ok_or(FAILED)? {
             ClearKind::Whole => {
@@ -209,6 +271,7 @@ impl Native {
         }
         // The scissor box counts for blits (OpenGL ES 3.2 section 16.2.1).
         self.render.sync(gl, scope.bind)?;
+        self.render.allow_write(|| target(scope, blit.draw_fbo))?;
         let filter = match blit.filter().ok_or(FAILED)? {
             Filter::Nearest => glow::NEAREST,
             Filter::Linear => glow::LINEAR,
@@ -235,6 +298,20 @@ impl Native {
         );
         gl.outcome()
     }
+}
+
+/// Whether a draw is not one of the driver's, nor one for which buffers can be moved.
+#[inline]
+fn must_rewrite(gl: &Gl, indices: &Indices, ranges: &[DrawRange]) -> bool {
+    matches!(indices.restart, Restart::At(_))
+        || gl.extended.draw_elements_base_vertex.is_none() && ranges.iter().any(|range| range.index_bias < 0)
+}
+
+/// State of a framebuffer; with a null handle, of the one that is bound for draws.
+fn target<'a, S: Storage>(scope: &'a Scope<'_, Gles, S>, fbo: Handle) -> &'a FramebufferState {
+    let state = &scope.bind.state;
+    let fbo = if fbo.is_null() { state.draw_framebuffer } else { fbo };
+    scope.objects.framebuffers.get(fbo).map_or(&state.default_framebuffer, |object| &object.record)
 }
 
 /// Buffers of a clear or a blit.

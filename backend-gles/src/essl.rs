@@ -115,6 +115,11 @@ fn compile(
                 compiler.set_name(base, stage_block_name(location))?;
             } else if let Some(location) = number(&compiler, variable, Decoration::Location)? {
                 compiler.set_name(variable, format!("{letter}{location}"))?;
+                // A second source of blending has the location of the first.
+                if let Some(index) = number(&compiler, variable, Decoration::Index)? {
+                    compiler.set_name(variable, format!("{letter}{location}_{index}"))?;
+                    compiler.require_extension("GL_EXT_blend_func_extended")?;
+                }
             }
         }
     }

@@ -11,9 +11,9 @@ use std::{
 
 use glow::HasContext;
 use runahead_core::backend::{BackendError, Outcome};
-use runahead_wire::{Bulk, values::RefusedReason};
+use runahead_wire::{Bulk, limits, values::RefusedReason};
 
-use crate::{egl::Loader, later::Later};
+use crate::{egl::Loader, extended::Extended, later::Later};
 
 /// What this server does not do. The client hears of it by name.
 pub(crate) const UNSUPPORTED: BackendError = BackendError::Refused(RefusedReason::Unsupported);
@@ -48,6 +48,7 @@ macro_rules! address_functions {
 
 address_functions! {
     buffer_data = c"glBufferData": fn(u32, isize, *const c_void, u32);
+    copy_buffer_sub_data = c"glCopyBufferSubData": fn(u32, u32, isize, isize, isize);
     buffer_sub_data = c"glBufferSubData": fn(u32, isize, isize, *const c_void);
     tex_sub_image_2d = c"glTexSubImage2D": fn(u32, i32, i32, i32, i32, i32, u32, u32, *const c_void);
     tex_sub_image_3d = c"glTexSubImage3D":
@@ -124,6 +125,7 @@ pub(crate) struct Gl {
     pub(crate) setters: Setters,
     /// Functions that it may lack.
     pub(crate) later: Later,
+    pub(crate) extended: Extended,
     /// Major version times 10 plus minor.
     pub(crate) version: u32,
 }
@@ -178,10 +180,16 @@ impl Gl {
                 version % 10
             ));
         }
-        let has = |extension: &str| api.supported_extensions().contains(extension);
+        let extensions = api.supported_extensions();
+        let has = |extension: &str| extensions.contains(extension);
         // SAFETY: the caller's promise.
         let later = unsafe { Later::load(load, version, has) };
-        Ok(Self { api, raw, setters, later, version })
+        // SAFETY: the context is current.
+        let buffers = unsafe { api.get_parameter_i32(glow::MAX_DRAW_BUFFERS) };
+        let buffers = u32::try_from(buffers).unwrap_or(1).min(limits::COLOR_ATTACHMENTS as u32);
+        // SAFETY: the caller's promise.
+        let extended = unsafe { Extended::load(load, version, &has, buffers) };
+        Ok(Self { api, raw, setters, later, extended, version })
     }
 
     /// Whether the driver has an extension.

@@ -20,11 +20,15 @@
 //! - **Refusals.** What is not done yet, or not by this driver, is refused as `Unsupported`, and the client hears which
 //!   row and object; nothing is skipped in silence.
 //!
-//! Not there yet, each refused: indirect draws, a first instance, an index bias, clears of buffers, maps.
+//! - **Emulated**, each where the driver lacks it: an index bias and a first instance, by moving the buffers (and
+//!   `gl_VertexID` does not see the bias then); several draws, one by one; one value for all vertices or instances; restart
+//!   at an index that is not the largest, a number of draws that lies in a buffer, and indirect draws that the driver does
+//!   not have as they are meant, all by reading the buffers, which waits for the GPU; fills of buffers, by copies; a
+//!   logical operation that copies.
 //!
-//! What OpenGL ES itself has not: programs that sample rectangle textures, a bias of a sampler's level of detail, views
-//! of storage that can be defined again, reads of multisample textures, pack buffers of pixels that the driver does not
-//! read as they are asked for.
+//! What OpenGL ES itself has not, and is refused: advanced blend equations, logical operations other than a copy, programs
+//! that sample rectangle textures, a bias of a sampler's level of detail, views of storage that can be defined again,
+//! reads of multisample textures, pack buffers of pixels that the driver does not read as they are asked for.
 
 mod bringup;
 mod buffers;
@@ -34,13 +38,18 @@ mod capture;
 mod context;
 mod copies;
 mod draw;
+mod driver_log;
 mod egl;
 mod essl;
+mod extended;
 mod formats;
 mod framebuffers;
 mod gl;
 mod images;
+mod invalidate;
 mod later;
+pub mod maps;
+mod marks;
 mod module;
 mod points;
 mod programs;
@@ -94,6 +103,7 @@ use crate::{
     cache::Cache,
     caps::Caps,
     context::Native,
+    driver_log::DriverLog,
     gl::{FAILED, Gl},
     read::Reads,
     surface::Surfaces,
@@ -152,6 +162,9 @@ pub struct Gles {
     first: Pointer,
     // Behind what uses them, in this order.
     display: Display,
+    driver_log: Option<DriverLog>,
+    /// Whether the client lives in this process.
+    shares_process: bool,
     keep: Box<dyn Any + Send + Sync>,
 }
 
@@ -218,6 +231,8 @@ impl Gles {
             cache: None,
             first,
             display,
+            driver_log: None,
+            shares_process: false,
             keep,
         })
     }
@@ -226,6 +241,29 @@ impl Gles {
     #[must_use]
     pub const fn report(&self) -> &Report {
         &self.report
+    }
+
+    /// Has the driver's errors told, of every context that is made from now on: from inside the call that is at fault, on
+    /// the thread that applies. A driver that has no debug messages tells nothing.
+    pub fn hear_driver(&mut self, hear: impl Fn(&str) + Send + Sync + 'static) {
+        // Another one may be in use by contexts that are there.
+        if self.natives.is_empty() {
+            self.driver_log = Some(DriverLog::new(hear));
+        }
+    }
+
+    /// Says that the client lives in this process, so that it finds in [`maps`] what is mapped for it.
+    pub fn share_process(&mut self) {
+        self.shares_process = true;
+        if self.gl.extended.buffer_storage.is_some() {
+            self.caps.maps();
+        }
+    }
+
+    /// Leaves out what draws and vertex input can do without, of every context that is made from now on: what an OpenGL ES
+    /// 3.0 driver lacks is emulated, as it would be there.
+    pub fn use_least(&mut self) {
+        self.gl.extended = self.gl.extended.least();
     }
 
     /// What the native display lies in.
@@ -269,10 +307,13 @@ impl Gles {
         self.natives.push(Native::new(self.homes, group, handle, attributes, units));
         let at = self.natives.len() - 1;
         self.natives[at].programs.cache = self.cache.clone();
-        let begun = self
-            .bind(at, 0, 0)
-            .map_err(|_| self.display.egl.error("eglMakeCurrent"))
-            .and_then(|()| Native::start(&self.gl).map_err(EglError::Lacks));
+        let begun =
+            self.bind(at, 0, 0).map_err(|_| self.display.egl.error("eglMakeCurrent")).and_then(|()| {
+                if let Some(log) = &self.driver_log {
+                    log.listen(&self.gl);
+                }
+                Native::start(&self.gl).map_err(EglError::Lacks)
+            });
         if let Err(error) = begun {
             self.end_native(at);
             return Err(error);

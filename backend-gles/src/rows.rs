@@ -64,12 +64,15 @@ impl Backend for Gles {
             };
         }
         match twin {
-            Twin::Buffer(twin) => delete!(twin, |name, gl, native| {
-                native.bound.forget(name);
-                native.vertices.forget(name);
-                native.points.forget(name);
-                gl!(gl, delete_buffer(name));
-            }),
+            Twin::Buffer(mut twin) => {
+                twin.mapped = None;
+                delete!(twin, |name, gl, native| {
+                    native.bound.forget(name);
+                    native.vertices.forget(name);
+                    native.points.forget(name);
+                    gl!(gl, delete_buffer(name));
+                });
+            }
             Twin::Texture(twin) => {
                 delete!(twin, |name, gl, native| native.forget_texture(gl, name, twin.attached))
             }
@@ -185,12 +188,21 @@ impl Backend for Gles {
         Ok(())
     }
 
-    fn map_persistent<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: Handle) -> Outcome<Option<u64>> {
-        Ok(None)
+    fn map_persistent<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        buffer: Handle,
+    ) -> Outcome<Option<u64>> {
+        if !self.shares_process {
+            return Ok(None);
+        }
+        let (gl, native) = self.enter(scope.group)?;
+        native.bound.map(gl, native.home, &mut scope.objects.buffers, buffer)
     }
 
-    fn unmap_persistent<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: Handle) -> Outcome {
-        // Nothing was mapped.
+    fn unmap_persistent<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, buffer: Handle) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.bound.unmap(gl, &mut scope.objects.buffers, buffer);
         Ok(())
     }
 
@@ -223,13 +235,14 @@ impl Backend for Gles {
         native.clear_texture(gl, scope, clear)
     }
 
-    fn clear_buffer<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &ClearBuffer) -> Outcome {
-        Err(UNSUPPORTED)
+    fn clear_buffer<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, clear: &ClearBuffer) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.bound.fill(gl, native.home, &mut scope.objects.buffers, clear)
     }
 
-    fn invalidate<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &Invalidate) -> Outcome {
-        // Contents that nobody needs may stay.
-        Ok(())
+    fn invalidate<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, what: &Invalidate) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.invalidate(gl, scope, what)
     }
 
     fn blit<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, blit: &Blit) -> Outcome {
@@ -250,11 +263,8 @@ impl Backend for Gles {
         ranges: &[DrawRange],
         indirect: Option<&DrawIndirect>,
     ) -> Outcome {
-        if indirect.is_some() {
-            return Err(UNSUPPORTED);
-        }
         let (gl, native) = self.enter(scope.group)?;
-        native.draw(gl, scope, draw, ranges)
+        native.draw(gl, scope, draw, ranges, indirect)
     }
 
     fn dispatch<S: Storage>(&mut self, scope: &mut Scope<'_, Self, S>, grid: &GridInfo) -> Outcome {
@@ -426,8 +436,14 @@ impl Backend for Gles {
         Ok(None)
     }
 
-    fn debug_mark<S: Storage>(&mut self, _: &mut Scope<'_, Self, S>, _: &DebugMark, _: &[u8]) -> Outcome {
-        // Marks are for whoever looks at the native stream, and change nothing.
+    fn debug_mark<S: Storage>(
+        &mut self,
+        scope: &mut Scope<'_, Self, S>,
+        mark: &DebugMark,
+        text: &[u8],
+    ) -> Outcome {
+        let (gl, native) = self.enter(scope.group)?;
+        native.marks.mark(gl, scope, mark, text);
         Ok(())
     }
 

@@ -2,16 +2,32 @@
 
 use runahead_core::{backend::Outcome, bind_state::BindState, state::initial_render_state};
 use runahead_wire::{
-    payload::{BlendState, ColorMask, RenderState},
+    payload::{FramebufferState, RenderState},
     values::{
-        BlendFactor, BlendOp, ClipDepthMode, ClipOrigin, CompareOp, CullFace, FrontFace, HintMode,
-        PolygonMode, StencilOp,
+        ClipDepthMode, ClipOrigin, CompareOp, CullFace, FrontFace, HintMode, PolygonMode, StencilOp, Topology,
     },
 };
 
 use glow::HasContext;
 
-use crate::gl::{FAILED, Gl, UNSUPPORTED, gl};
+use crate::{
+    extended::call,
+    gl::{FAILED, Gl, gl},
+};
+
+mod blend;
+mod lacks;
+mod viewports;
+
+use lacks::Lacks;
+
+/// Numbers of extensions that `glow` has no name for: `GL_UPPER_LEFT`, `GL_NEGATIVE_ONE_TO_ONE` (EXT_clip_control) and
+/// `GL_POLYGON_OFFSET_POINT_NV` (NV_polygon_mode).
+const UPPER_LEFT: u32 = 0x8CA2;
+const NEGATIVE_ONE_TO_ONE: u32 = 0x935E;
+const POLYGON_OFFSET_POINT: u32 = 0x2A01;
+/// Clip distances that there are at most.
+const CLIP_DISTANCES: u32 = 8;
 
 /// Render state as the native context has it.
 #[derive(Debug)]
@@ -22,8 +38,8 @@ pub(crate) struct Render {
     /// Nothing was set yet.
     fresh: bool,
     state: RenderState,
-    /// It asks for what OpenGL ES does not have, so nothing may be drawn with it.
-    unsupported: bool,
+    /// What it asks for and the driver does not have.
+    lacks: Lacks,
     /// The restart that a draw turned on.
     pub(crate) restart: bool,
 }
@@ -35,7 +51,7 @@ impl Default for Render {
             dynamic: u64::MAX,
             fresh: true,
             state: initial_render_state(),
-            unsupported: false,
+            lacks: Lacks::default(),
             restart: false,
         }
     }
@@ -58,83 +74,6 @@ const fn stencil(op: StencilOp) -> u32 {
     }
 }
 
-const fn factor(factor: BlendFactor) -> u32 {
-    match factor {
-        BlendFactor::Zero => glow::ZERO,
-        BlendFactor::One => glow::ONE,
-        BlendFactor::SrcColor => glow::SRC_COLOR,
-        BlendFactor::OneMinusSrcColor => glow::ONE_MINUS_SRC_COLOR,
-        BlendFactor::DstColor => glow::DST_COLOR,
-        BlendFactor::OneMinusDstColor => glow::ONE_MINUS_DST_COLOR,
-        BlendFactor::SrcAlpha => glow::SRC_ALPHA,
-        BlendFactor::OneMinusSrcAlpha => glow::ONE_MINUS_SRC_ALPHA,
-        BlendFactor::DstAlpha => glow::DST_ALPHA,
-        BlendFactor::OneMinusDstAlpha => glow::ONE_MINUS_DST_ALPHA,
-        BlendFactor::ConstantColor => glow::CONSTANT_COLOR,
-        BlendFactor::OneMinusConstantColor => glow::ONE_MINUS_CONSTANT_COLOR,
-        BlendFactor::ConstantAlpha => glow::CONSTANT_ALPHA,
-        BlendFactor::OneMinusConstantAlpha => glow::ONE_MINUS_CONSTANT_ALPHA,
-        BlendFactor::SrcAlphaSaturate => glow::SRC_ALPHA_SATURATE,
-        BlendFactor::Src1Color => glow::SRC1_COLOR,
-        BlendFactor::OneMinusSrc1Color => glow::ONE_MINUS_SRC1_COLOR,
-        BlendFactor::Src1Alpha => glow::SRC1_ALPHA,
-        BlendFactor::OneMinusSrc1Alpha => glow::ONE_MINUS_SRC1_ALPHA,
-    }
-}
-
-/// The equation; nothing for an advanced one, which stands for colour and alpha together.
-const fn equation(op: BlendOp) -> Option<u32> {
-    match op {
-        BlendOp::Add => Some(glow::FUNC_ADD),
-        BlendOp::Subtract => Some(glow::FUNC_SUBTRACT),
-        BlendOp::ReverseSubtract => Some(glow::FUNC_REVERSE_SUBTRACT),
-        BlendOp::Min => Some(glow::MIN),
-        BlendOp::Max => Some(glow::MAX),
-        _ => None,
-    }
-}
-
-/// Sources that only `EXT_blend_func_extended` has.
-fn dual_source(blend: &BlendState) -> bool {
-    let dual = |factor: u32| factor >= BlendFactor::Src1Color as u32;
-    dual(blend.src_rgb) || dual(blend.dst_rgb) || dual(blend.src_alpha) || dual(blend.dst_alpha)
-}
-
-/// Whether a state asks for what this backend does not do. Fields that OpenGL ES lacks are looked at where they
-/// would change an image.
-fn is_unsupported(gl: &Gl, state: &RenderState) -> bool {
-    let indexed = gl.version >= 32;
-    let blends = state.blend.iter().any(|blend| {
-        blend.enabled != 0
-            && (dual_source(blend)
-                || blend.op_rgb > BlendOp::Max as u32
-                || blend.op_alpha > BlendOp::Max as u32)
-    });
-    state.color_logic_op != 0
-        || state.polygon_mode_front != PolygonMode::Fill as u32
-        || state.polygon_mode_back != PolygonMode::Fill as u32
-        || state.clip_origin != ClipOrigin::LowerLeft as u32
-        || state.clip_depth_mode != ClipDepthMode::NegativeOneToOne as u32
-        || state.depth_clamp != 0
-        || state.framebuffer_srgb != 0
-        || state.clip_distance_mask != 0
-        || state.sample_alpha_to_one != 0
-        || state.line_smooth != 0
-        || state.polygon_smooth != 0
-        || state.polygon_offset_line != 0
-        || state.polygon_offset_point != 0
-        || state.polygon_offset_clamp != 0.0
-        || state.scissor_enable_mask > 1
-        || state.sample_mask != 0
-        || state.sample_shading != 0
-        || blends
-        || !indexed && (uneven(&state.blend) || uneven(&state.color_masks))
-}
-
-fn uneven<T: PartialEq>(values: &[T]) -> bool {
-    values.windows(2).any(|pair| pair[0] != pair[1])
-}
-
 /// The value of a checked member. The applier has checked the whole state.
 fn valid<T>(value: Option<T>) -> Outcome<T> {
     value.ok_or(FAILED)
@@ -144,7 +83,7 @@ impl Render {
     /// Makes the native context's state that of the client's context.
     ///
     /// # Errors
-    /// The state asks for what OpenGL ES does not have.
+    /// None that a checked state has.
     #[inline]
     pub(crate) fn sync(&mut self, gl: &Gl, bind: &BindState) -> Outcome {
         let serials = &bind.serials;
@@ -153,7 +92,28 @@ impl Render {
             self.pipeline = serials.pipeline_state;
             self.dynamic = serials.dynamic_state;
         }
-        if self.unsupported { Err(UNSUPPORTED) } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Whether primitives of a kind can be drawn with this state to a framebuffer.
+    ///
+    /// # Errors
+    /// The state asks for what this driver does not have.
+    #[inline]
+    pub(crate) fn allow_draw<'a>(
+        &self,
+        topology: Topology,
+        target: impl FnOnce() -> &'a FramebufferState,
+    ) -> Outcome {
+        if self.lacks.nothing() { Ok(()) } else { self.lacks.allow_draw(topology, target()) }
+    }
+
+    /// Whether a framebuffer can be cleared, or written to by a blit, with this state.
+    ///
+    /// # Errors
+    /// As [`Render::allow_draw`].
+    pub(crate) fn allow_write<'a>(&self, target: impl FnOnce() -> &'a FramebufferState) -> Outcome {
+        if self.lacks.nothing() { Ok(()) } else { self.lacks.allow_write(target()) }
     }
 
     #[cold]
@@ -171,32 +131,62 @@ impl Render {
                 }
             };
         }
-        self.unsupported = is_unsupported(gl, new);
+        self.lacks = Lacks::new(gl, new);
+        let (extended, able) = (&gl.extended, &gl.extended.able);
 
-        if fresh || new.viewports[0] != old.viewports[0] {
-            let viewport = new.viewports[0];
-            gl!(
-                gl,
-                viewport(viewport.x as i32, viewport.y as i32, viewport.width as i32, viewport.height as i32)
-            );
-        }
-        if fresh || new.scissor_boxes[0] != old.scissor_boxes[0] {
-            let scissor = new.scissor_boxes[0];
-            gl!(gl, scissor(scissor.x, scissor.y, scissor.width, scissor.height));
-        }
-        switch!(scissor_enable_mask, glow::SCISSOR_TEST);
-        if fresh || new.depth_ranges[0] != old.depth_ranges[0] {
-            gl!(gl, depth_range_f32(new.depth_ranges[0].near, new.depth_ranges[0].far));
-        }
+        viewports::apply(gl, new, (!fresh).then_some(&old));
         if moved!(line_width) {
             gl!(gl, line_width(new.line_width));
         }
-        if moved!(polygon_offset_factor, polygon_offset_units) {
-            gl!(gl, polygon_offset(new.polygon_offset_factor, new.polygon_offset_units));
+        if moved!(polygon_offset_factor, polygon_offset_units, polygon_offset_clamp) {
+            let (factor, units, limit) =
+                (new.polygon_offset_factor, new.polygon_offset_units, new.polygon_offset_clamp);
+            match extended.polygon_offset_clamp {
+                Some(set) => call!(set, factor, units, limit),
+                None => gl!(gl, polygon_offset(factor, units)),
+            }
         }
         switch!(polygon_offset_fill, glow::POLYGON_OFFSET_FILL);
+        if let Some(set) = extended.polygon_mode {
+            if moved!(polygon_mode_front) {
+                let mode = match valid(new.polygon_mode_front())? {
+                    PolygonMode::Fill => glow::FILL,
+                    PolygonMode::Line => glow::LINE,
+                    PolygonMode::Point => glow::POINT,
+                };
+                call!(set, glow::FRONT_AND_BACK, mode);
+            }
+            switch!(polygon_offset_line, glow::POLYGON_OFFSET_LINE);
+            switch!(polygon_offset_point, POLYGON_OFFSET_POINT);
+        }
+        if moved!(clip_origin, clip_depth_mode)
+            && let Some(set) = extended.clip_control
+        {
+            let origin = match valid(new.clip_origin())? {
+                ClipOrigin::LowerLeft => glow::LOWER_LEFT,
+                ClipOrigin::UpperLeft => UPPER_LEFT,
+            };
+            let depth = match valid(new.clip_depth_mode())? {
+                ClipDepthMode::NegativeOneToOne => NEGATIVE_ONE_TO_ONE,
+                ClipDepthMode::ZeroToOne => glow::ZERO_TO_ONE,
+            };
+            call!(set, origin, depth);
+        }
+        if able.depth_clamp {
+            switch!(depth_clamp, glow::DEPTH_CLAMP);
+        }
+        if able.srgb_control {
+            // On at first in OpenGL ES, and off in the state of a new context here.
+            switch!(framebuffer_srgb, glow::FRAMEBUFFER_SRGB);
+        }
+        if able.clip_distances && moved!(clip_distance_mask) {
+            let old = if fresh { !new.clip_distance_mask } else { old.clip_distance_mask };
+            for distance in (0..CLIP_DISTANCES).filter(|at| (old ^ new.clip_distance_mask) >> at & 1 != 0) {
+                gl.switch(glow::CLIP_DISTANCE0 + distance, new.clip_distance_mask >> distance & 1 != 0);
+            }
+        }
 
-        self.blend(gl, new, (!fresh).then_some(&old))?;
+        blend::apply(gl, new, (!fresh).then_some(&old))?;
         if moved!(blend_color) {
             let [red, green, blue, alpha] = new.blend_color;
             gl!(gl, blend_color(red, green, blue, alpha));
@@ -290,6 +280,22 @@ impl Render {
         if moved!(sample_coverage_value, sample_coverage_invert) {
             gl!(gl, sample_coverage(new.sample_coverage_value, new.sample_coverage_invert != 0));
         }
+        if let Some(set) = extended.sample_mask {
+            switch!(sample_mask, glow::SAMPLE_MASK);
+            if moved!(sample_mask_value) {
+                call!(set, 0, new.sample_mask_value);
+            }
+        }
+        if let Some(set) = extended.min_sample_shading {
+            switch!(sample_shading, glow::SAMPLE_SHADING);
+            if moved!(min_sample_shading) {
+                call!(set, new.min_sample_shading);
+            }
+        }
+        if able.multisample_control {
+            switch!(sample_alpha_to_one, glow::SAMPLE_ALPHA_TO_ONE);
+            switch!(multisample, glow::MULTISAMPLE);
+        }
         switch!(rasterizer_discard, glow::RASTERIZER_DISCARD);
         switch!(dither, glow::DITHER);
         if moved!(hint_fragment_shader_derivative) {
@@ -303,32 +309,6 @@ impl Render {
         Ok(())
     }
 
-    /// Blending and colour masks: for all draw buffers at once where they are alike.
-    fn blend(&self, gl: &Gl, new: &RenderState, old: Option<&RenderState>) -> Outcome {
-        if old.is_none_or(|old| old.blend != new.blend) {
-            if !uneven(&new.blend) {
-                set_blend(gl, &new.blend[0], None)?;
-            } else if gl.version >= 32 {
-                for (buffer, blend) in (0..).zip(&new.blend) {
-                    set_blend(gl, blend, Some(buffer))?;
-                }
-            }
-        }
-        if old.is_none_or(|old| old.color_masks != new.color_masks) {
-            let on = |mask: &ColorMask| [mask.red != 0, mask.green != 0, mask.blue != 0, mask.alpha != 0];
-            if !uneven(&new.color_masks) {
-                let [red, green, blue, alpha] = on(&new.color_masks[0]);
-                gl!(gl, color_mask(red, green, blue, alpha));
-            } else if gl.version >= 32 {
-                for (buffer, mask) in (0..).zip(&new.color_masks) {
-                    let [red, green, blue, alpha] = on(mask);
-                    gl!(gl, color_mask_draw_buffer(buffer, red, green, blue, alpha));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Turns primitive restart at the largest index on or off.
     #[inline]
     pub(crate) fn set_restart(&mut self, gl: &Gl, on: bool) {
@@ -337,43 +317,4 @@ impl Render {
             self.restart = on;
         }
     }
-}
-
-fn set_blend(gl: &Gl, blend: &BlendState, buffer: Option<u32>) -> Outcome {
-    let on = blend.enabled != 0;
-    let factors = [
-        factor(valid(blend.src_rgb())?),
-        factor(valid(blend.dst_rgb())?),
-        factor(valid(blend.src_alpha())?),
-        factor(valid(blend.dst_alpha())?),
-    ];
-    let equations = (equation(valid(blend.op_rgb())?), equation(valid(blend.op_alpha())?));
-    let [src_rgb, dst_rgb, src_alpha, dst_alpha] = factors;
-    // What the driver lacks is not set; a draw with it is refused.
-    let plain = !dual_source(blend);
-    match buffer {
-        None => {
-            gl.switch(glow::BLEND, on);
-            if plain {
-                gl!(gl, blend_func_separate(src_rgb, dst_rgb, src_alpha, dst_alpha));
-            }
-            if let (Some(rgb), Some(alpha)) = equations {
-                gl!(gl, blend_equation_separate(rgb, alpha));
-            }
-        }
-        Some(buffer) => {
-            if on {
-                gl!(gl, enable_draw_buffer(glow::BLEND, buffer));
-            } else {
-                gl!(gl, disable_draw_buffer(glow::BLEND, buffer));
-            }
-            if plain {
-                gl!(gl, blend_func_separate_draw_buffer(buffer, src_rgb, dst_rgb, src_alpha, dst_alpha));
-            }
-            if let (Some(rgb), Some(alpha)) = equations {
-                gl!(gl, blend_equation_separate_draw_buffer(buffer, rgb, alpha));
-            }
-        }
-    }
-    Ok(())
 }

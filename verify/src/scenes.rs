@@ -4,10 +4,13 @@
 //! alone: edges keep clear of the centres of pixels, and colours are whole steps of eight bits.
 
 mod basic;
+mod buffers;
 mod capture;
 mod common;
 mod compute;
+mod draws;
 mod framebuffers;
+mod grid;
 mod image;
 mod known;
 mod list;
@@ -16,14 +19,19 @@ mod queries;
 mod reflection;
 mod shaders;
 mod stage;
+mod state;
 mod textures;
 mod transfers;
+mod vertex;
 
 pub use image::Image;
 pub use list::Scene;
 pub use reflection::Reflection;
 pub use shaders::Compiler;
-pub use stage::{Linked, Stage, StageError, Written};
+pub use stage::{
+    Attribute, Complaint, Complaints, Indexed, Linked, Mapped, Maps, Stage, StageError, Written, rendered,
+    textured,
+};
 
 /// Pixels along each side of a scene's surface.
 pub const SIDE: u32 = 64;

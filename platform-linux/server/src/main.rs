@@ -50,6 +50,7 @@ It ends when that socket is closed or the program ends.
   --program-cache FOLDER
                    where gles keeps translated programs: a folder that is there and that nobody else writes
                    (default: nowhere)
+  --driver-log     with gles, put what the driver calls an error into the client's log
   --record FILE --offset BYTES
                    apply nothing: write what the client sends to FILE, which holds the beginning of a recording
   --help           this text
@@ -67,7 +68,7 @@ enum Task {
 
 fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> {
     let mut backend = Backend::default();
-    let (mut window_system, mut record, mut offset) = (None, None, None);
+    let (mut window_system, mut driver_log, mut record, mut offset) = (None, false, None, None);
     let mut programs = None;
     while let Some(argument) = arguments.next() {
         let mut value = |what: &str| arguments.next().ok_or(format!("{what} needs a value"));
@@ -82,6 +83,7 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
                 window_system = Some(value("--window-system")?.to_string_lossy().parse()?);
             }
             "--program-cache" => programs = Some(PathBuf::from(value("--program-cache")?)),
+            "--driver-log" => driver_log = true,
             "--record" => record = Some(PathBuf::from(value("--record")?)),
             "--offset" => {
                 let text = value("--offset")?;
@@ -96,6 +98,9 @@ fn parse(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, String> 
     }
     if let Some(folder) = programs {
         backend = backend.keeping(folder).ok_or("--program-cache is for --backend gles alone")?;
+    }
+    if driver_log {
+        backend = backend.logging().ok_or("--driver-log is for --backend gles alone")?;
     }
     match (record, offset) {
         (None, None) => Ok(Task::Serve(backend)),

@@ -24,8 +24,9 @@ pub enum Backend {
     Trace(PathBuf),
     /// Nothing is drawn, and each draw takes so many nanoseconds of this thread: for measurements.
     Busy(u64),
-    /// OpenGL ES, with the folder where translated programs are kept.
-    Gles(WindowSystem, Option<PathBuf>),
+    /// OpenGL ES, with the folder where translated programs are kept, and with the driver's errors in the client's log or
+    /// not.
+    Gles(WindowSystem, Option<PathBuf>, bool),
     /// Nothing is drawn, and each draw writes so many lines to the client's log: for tests.
     Chatty(u32),
 }
@@ -35,7 +36,7 @@ impl Backend {
     pub fn parse(name: &str) -> Option<Self> {
         match name.split_once('=') {
             None if name == "null" => Some(Self::Null),
-            None if name == "gles" => Some(Self::Gles(WindowSystem::default(), None)),
+            None if name == "gles" => Some(Self::Gles(WindowSystem::default(), None, false)),
             Some(("trace", file)) if !file.is_empty() => Some(Self::Trace(file.into())),
             Some(("busy", time)) => time.parse().ok().map(Self::Busy),
             Some(("chatty", lines)) => lines.parse().ok().map(Self::Chatty),
@@ -46,7 +47,7 @@ impl Backend {
     /// The same on a window system, if it presents to any.
     pub fn on(self, window_system: WindowSystem) -> Option<Self> {
         match self {
-            Self::Gles(_, programs) => Some(Self::Gles(window_system, programs)),
+            Self::Gles(_, programs, log) => Some(Self::Gles(window_system, programs, log)),
             _ => None,
         }
     }
@@ -54,7 +55,15 @@ impl Backend {
     /// The same with a folder for translated programs, if it translates any.
     pub fn keeping(self, folder: PathBuf) -> Option<Self> {
         match self {
-            Self::Gles(window_system, _) => Some(Self::Gles(window_system, Some(folder))),
+            Self::Gles(window_system, _, log) => Some(Self::Gles(window_system, Some(folder), log)),
+            _ => None,
+        }
+    }
+
+    /// The same with the driver's errors in the client's log, if it has a driver.
+    pub fn logging(self) -> Option<Self> {
+        match self {
+            Self::Gles(window_system, programs, _) => Some(Self::Gles(window_system, programs, true)),
             _ => None,
         }
     }
@@ -86,13 +95,17 @@ pub fn run(socket: OwnedFd, backend: Backend) -> Result<(), ServeError> {
         Backend::Busy(nanoseconds) => {
             serve(socket, BackendKind::Null, move || Ok(Trace::new(Busy::new(nanoseconds))), drop)
         }
-        Backend::Gles(window_system, programs) => {
-            let make = move || {
+        Backend::Gles(window_system, programs, log) => {
+            let make = move |to: &Log| {
                 let mut gles = gles::open(&window_system, Driver::System)?;
                 programs.into_iter().for_each(|folder| gles.keep_programs(folder));
+                if log {
+                    let to = to.clone();
+                    gles.hear_driver(move |text| to.line(LogLevel::Error, || text.to_owned()));
+                }
                 Ok(gles)
             };
-            serve(socket, BackendKind::Gles, make, drop)
+            serve_logging(socket, BackendKind::Gles, make, drop)
         }
         Backend::Chatty(lines) => {
             let make = move |log: &Log| Ok(Trace::new(Chatter { log: log.clone(), lines, said: 0 }));

@@ -3,8 +3,8 @@
 use runahead_core::Session;
 
 use super::{
-    Image, SIDE, Stage, StageError, basic, capture, compute, framebuffers, programs, queries, textures,
-    transfers,
+    Image, SIDE, Stage, StageError, basic, buffers, capture, compute, draws, framebuffers, programs, queries,
+    state, textures, transfers, vertex,
 };
 
 macro_rules! scenes {
@@ -23,6 +23,12 @@ macro_rules! scenes {
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $( $( Self::$scene => stringify!($name), )+ )+ }
+            }
+
+            /// The family that it is of.
+            #[must_use]
+            pub const fn family(self) -> &'static str {
+                match self { $( $( Self::$scene => stringify!($family), )+ )+ }
             }
 
             /// Draws it.
@@ -67,6 +73,74 @@ scenes! { ($)
         RenderToTexture = render_to_texture;
         /// A program of stages that give their locations, and bytes of a buffer that come back.
         StagedProgram = staged_program;
+    }
+    buffers {
+        /// Buffers written in every way between draws.
+        Updates = updates;
+        /// Spans filled with a value.
+        Fills = fills;
+        /// A store that stays mapped.
+        Persistent = persistent;
+        /// One large store of many things.
+        Arena = arena;
+        /// Buffers that end while they are bound, dropped contents, marks.
+        Ends = ends;
+        /// A store that cannot be had.
+        BufferRefused = buffer_refused;
+    }
+    draws {
+        /// Each topology in indices of each size, with restart at the largest index.
+        RestartFixed = restart_fixed;
+        /// The same with restart at other indices, and the largest index as a vertex.
+        RestartArbitrary = restart_arbitrary;
+        /// Ranges with an index bias.
+        BaseVertex = base_vertex;
+        /// Arrays of several divisors from a first instance on.
+        BaseInstance = base_instance;
+        /// Several ranges in one record.
+        MultiDraw = multi_draw;
+        /// Draws whose parameters lie in buffers.
+        IndirectDraws = indirect_draws;
+        /// Draws whose number lies in a buffer.
+        IndirectCount = indirect_count;
+        /// Indices and attributes beyond the ends of their buffers.
+        OutOfRange = out_of_range;
+        /// Index buffers of each size, bound anew, with other contents, from an offset.
+        IndexBuffers = index_buffers;
+    }
+    state {
+        /// Each pair of blend factors.
+        BlendFactors = blend_factors;
+        /// Each pair of equations, and each colour mask.
+        BlendEquations = blend_equations;
+        /// Depth and stencil comparisons, masks, and what passes.
+        DepthStencil = depth_stencil;
+        /// What stencil values become.
+        StencilOps = stencil_ops;
+        /// Fields set one by one, and back.
+        Setters = setters;
+        /// Clip distances.
+        ClipDistances = clip_distances;
+        /// A second source of blending.
+        DualSource = dual_source;
+        /// Sample masks, coverage, and what alpha does to it.
+        SampleMasks = sample_masks;
+        /// Blending and masks of each draw buffer.
+        DrawBuffers = draw_buffers;
+        /// Clears of each kind.
+        Clears = clears;
+        /// What the driver does not have, where it would change an image.
+        StateRefused = state_refused;
+    }
+    vertex {
+        /// Formats of attributes.
+        Formats = formats;
+        /// Attributes and points of other numbers, shared, far apart, of one value.
+        Bindings = bindings;
+        /// Current values of each class, by inputs of each class.
+        Defaults = defaults;
+        /// Formats that OpenGL ES has not.
+        VertexRefused = vertex_refused;
     }
     programs {
         /// Uniform blocks at points that change, with stores that are defined anew, and an array of them.

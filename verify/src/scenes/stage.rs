@@ -31,15 +31,25 @@ use runahead_wire::{
 use super::{Compiler, Image, SIDE, known::Known};
 
 mod buffers;
+mod complaints;
+mod draws;
 mod images;
+mod layouts;
+mod maps;
 mod programs;
 mod queries;
 mod shading;
+mod targets;
 
 pub use buffers::Written;
+pub use complaints::{Complaint, Complaints};
+pub use draws::Indexed;
 pub use images::{Sight, empty_framebuffer, extent, nearest, shape};
+pub use layouts::Attribute;
+pub use maps::{Mapped, Maps};
 pub use programs::Linked;
 pub(super) use shading::CELL;
+pub use targets::{rendered, textured};
 
 /// Why a scene could not be drawn.
 #[derive(Debug)]
@@ -99,6 +109,8 @@ struct Minted<E>(E);
 pub struct Stage<'a, P: Session> {
     pipe: &'a mut P,
     shaders: &'a Compiler,
+    /// The server's maps, where it lives in this process.
+    maps: Option<&'a dyn Maps>,
     /// Where the server's events put the bytes of buffers.
     written: Written,
     tracker: Box<Tracker>,
@@ -136,6 +148,7 @@ impl<'a, P: Session> Stage<'a, P> {
         let mut stage = Self {
             pipe,
             shaders,
+            maps: None,
             written,
             tracker: Box::default(),
             context,
@@ -166,6 +179,11 @@ impl<'a, P: Session> Stage<'a, P> {
     /// [`Check::Corrupt`] means something else once.
     pub const fn compare(&mut self, check: Check) {
         self.check = check;
+    }
+
+    /// The server lives in this process, and gives its own memory where it maps.
+    pub const fn reach(&mut self, maps: &'a dyn Maps) {
+        self.maps = Some(maps);
     }
 
     /// Sends the state of the verb that comes next.

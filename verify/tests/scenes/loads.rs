@@ -211,7 +211,7 @@ fn a_world_loads_without_a_wait_for_an_answer() {
         let counted = client.counters().since(&before);
         assert!(counted.of(Cause::Answer).0 > 0, "negative control: a read waits: {counted:?}");
         client.close().expect("an orderly end");
-        assert_eq!(told.complaints(), Vec::<String>::new());
+        assert_eq!(told.complaints(), Vec::new());
     }
 }
 
@@ -291,5 +291,5 @@ fn program_with_lifetimes() {
         assert_eq!(after.1, before.1, "{who}");
     }
     client.close().expect("an orderly end");
-    assert_eq!(told.complaints(), Vec::<String>::new());
+    assert_eq!(told.complaints(), Vec::new());
 }

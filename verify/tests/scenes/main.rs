@@ -12,19 +12,19 @@ mod windows;
 
 use std::{collections::BTreeSet, process::Command};
 
-use run::{Arm, Draw, draw, draw_checking, open};
+use run::{Arm, Draw, draw, draw_checking, draw_telling, open};
 use runahead_core::{Session, compare::Check, slots::Band};
 use runahead_linux::{
     control::message::{Sizes, Terms},
     native::gles::{Driver, WindowSystem},
     session::{Topology, Wanted},
 };
-use runahead_verify::scenes::{Scene, Stage, StageError};
+use runahead_verify::scenes::{Complaint, Scene, Stage, StageError};
 use runahead_wire::{
     format::Format,
     handle::Kind,
-    payload::ResourceDesc,
-    values::{ResourceTarget, StorageKind, Topology as Primitives},
+    payload::{Blit, ResourceDesc},
+    values::{BufferMask, Filter, ResourceTarget, StorageKind, Topology as Primitives},
 };
 
 /// A test of each scene on the topology of the module that it is called in.
@@ -153,6 +153,36 @@ fn the_vendor_library_draws_the_same() {
         for topology in [Topology::Direct, Topology::Inproc] {
             run::check(Arm { driver: Driver::Vendor, ..Arm::on(topology) }, scene);
         }
+    }
+}
+
+/// Drivers that have less draw the same: what they lack of draws and vertex input is emulated.
+#[test]
+fn the_least_driver_draws_the_same() {
+    for scene in Scene::ALL.iter().filter(|scene| matches!(scene.family(), "draws" | "vertex" | "buffers")) {
+        run::check(Arm { least: true, ..Arm::on(Topology::Direct) }, *scene);
+    }
+}
+
+/// A blit that no driver takes.
+struct Mistaken;
+
+impl Draw for Mistaken {
+    fn draw<P: Session>(&self, stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        let depth = BufferMask::DEPTH.raw();
+        let blit =
+            Blit { mask: depth, filter: Filter::Linear.raw(), src_x1: 1, src_y1: 1, ..Blit::default() };
+        Ok(stage.pipe().blit(&blit)?)
+    }
+}
+
+/// What a driver calls an error is heard of every topology, and fails a scene.
+#[test]
+fn the_drivers_errors_are_heard() {
+    for (name, topology) in TOPOLOGIES {
+        let complaints = draw_telling(Arm::on(*topology), &Mistaken, Check::Off).complaints;
+        let of_driver = |complaint: &Complaint| matches!(complaint, Complaint::Driver(_));
+        assert!(complaints.iter().any(of_driver), "{name}: {complaints:?}");
     }
 }
 

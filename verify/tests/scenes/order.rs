@@ -68,7 +68,7 @@ fn a_surface_with_another_size_is_drawn_to_its_edges() {
             assert!(seen.iter().all(|byte| *byte == of_255), "{name}: {width} by {height}");
         }
         client.close().expect("an orderly end");
-        assert_eq!(told.complaints(), Vec::<String>::new());
+        assert_eq!(told.complaints(), Vec::new());
     }
 }
 
@@ -111,7 +111,7 @@ fn events_behind_an_unwaited_run_come_in_order() {
         }
         assert!(seen == content, "{name}: {} of {} bytes", seen.len(), content.len());
         client.close().expect("an orderly end");
-        assert_eq!(told.complaints(), Vec::<String>::new());
+        assert_eq!(told.complaints(), Vec::new());
     }
 }
 
@@ -140,6 +140,6 @@ fn a_third_present_parks_behind_a_busy_server() {
         assert_eq!(stage.pipe().credit().expect("a session"), Credit::Frame(4), "negative control");
         assert_eq!(client.counters().of(Cause::Credit).0, 1, "{topology:?}");
         client.close().expect("an orderly end");
-        assert_eq!(told.complaints(), Vec::<String>::new());
+        assert_eq!(told.complaints(), Vec::new());
     }
 }

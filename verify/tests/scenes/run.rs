@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use runahead_backend_gles::Gles;
+use runahead_backend_gles::{Gles, maps};
 use runahead_core::{Fault, Session, compare::Check};
 use runahead_linux::{
     control::message::{ContextAttributes, SurfaceOp},
@@ -14,7 +14,7 @@ use runahead_linux::{
 };
 use runahead_verify::{
     built,
-    scenes::{Compiler, Image, SIDE, Scene, Stage, StageError, Written},
+    scenes::{Compiler, Complaint, Image, Maps, SIDE, Scene, Stage, StageError, Written},
 };
 use runahead_wire::{
     event::Events,
@@ -32,32 +32,33 @@ pub struct Arm {
     pub driver: Driver,
     /// What is wished of the server.
     pub wanted: Wanted,
+    /// Without what draws and vertex input can do without. In this process alone.
+    pub least: bool,
 }
 
 impl Arm {
-    /// On the system's driver, as it is without wishes.
+    /// On the system's driver, as it is without wishes, with all that it has.
     pub fn on(topology: Topology) -> Self {
-        Self { topology, driver: Driver::System, wanted: Wanted::default() }
+        Self { topology, driver: Driver::System, wanted: Wanted::default(), least: false }
     }
 }
 
 /// What the server has told.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    complaints: Arc<Mutex<Vec<String>>>,
     /// Sizes of surfaces that changed.
     sizes: Arc<Mutex<Vec<(u32, u32)>>>,
     written: Written,
 }
 
 impl Told {
-    fn add(&self, text: String) {
-        self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    fn add(&self, complaint: Complaint) {
+        self.written.complaints().add(complaint);
     }
 
     /// Complaints since the last call.
-    pub fn complaints(&self) -> Vec<String> {
-        std::mem::take(&mut self.complaints.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn complaints(&self) -> Vec<Complaint> {
+        self.written.complaints().take()
     }
 
     /// Where the bytes of buffers go.
@@ -89,7 +90,7 @@ impl Events for Told {
     }
 
     fn gl_error(&mut self, error: &GlError, text: &[u8]) -> Result<(), Fault> {
-        self.add(format!("{error:?}: {}", String::from_utf8_lossy(text)));
+        self.add(Complaint::Error(*error, String::from_utf8_lossy(text).into_owned()));
         Ok(())
     }
 
@@ -98,7 +99,7 @@ impl Events for Told {
     }
 
     fn refused(&mut self, refused: &RequestRefused) -> Result<(), Fault> {
-        self.add(format!("{refused:?}"));
+        self.add(Complaint::Refused(*refused));
         Ok(())
     }
 
@@ -111,6 +112,16 @@ impl Events for Told {
 fn server() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| built(&["runahead-server"]).join("runahead-server"))
+}
+
+/// What the driver of another process says comes as lines of the log.
+fn hear(told: &Told) -> Sink {
+    let told = told.clone();
+    Sink::new(move |_, line| {
+        if let Some(text) = line.strip_prefix("server: ").filter(|text| text.starts_with("the driver: ")) {
+            told.add(Complaint::Driver(text.to_owned()));
+        }
+    })
 }
 
 /// A session, and what its server complains about. What it really is must be what the arm says.
@@ -126,14 +137,23 @@ fn open_checking(arm: Arm, window_system: &WindowSystem, check: Check) -> (Clien
         topology: arm.topology,
         wanted: arm.wanted,
         server: Some(server().to_owned()),
-        arguments: ["--backend", "gles", "--window-system", &window_system.to_string()]
+        arguments: ["--backend", "gles", "--window-system", &window_system.to_string(), "--driver-log"]
             .map(Into::into)
             .into(),
-        diagnostics: Diagnostics { check, sink: Sink::new(|_, _| {}), ..Diagnostics::default() },
+        diagnostics: Diagnostics { check, sink: hear(&told), ..Diagnostics::default() },
         ..Config::default()
     };
     let (driver, system) = (arm.driver, window_system.clone());
-    let make = move || gles::open(&system, driver);
+    let (least, driver_told) = (arm.least, told.clone());
+    let make = move || {
+        let mut backend = gles::open(&system, driver)?;
+        backend.share_process();
+        backend.hear_driver(move |text| driver_told.add(Complaint::Driver(text.to_owned())));
+        if least {
+            backend.use_least();
+        }
+        Ok(backend)
+    };
     let client = Client::open(&config, BackendKind::Gles, make, told.clone()).expect("a session");
     let (head, report) = (*client.caps().head(), client.caps().texts().native_version.to_owned());
     println!("{}, {driver:?}: {report}", arm.topology.name());
@@ -161,15 +181,31 @@ impl Draw for Scene {
     }
 }
 
+/// What the backend maps in this process.
+struct Here;
+
+impl Maps for Here {
+    fn write(&self, token: u64, offset: u64, bytes: &[u8]) -> bool {
+        maps::write(token, offset as usize, bytes)
+    }
+
+    fn read(&self, token: u64, offset: u64, bytes: &mut [u8]) -> bool {
+        maps::read(token, offset as usize, bytes)
+    }
+}
+
 fn on<P: Session>(
     pipe: &mut P,
     compiler: &Compiler,
     written: Written,
     what: &impl Draw,
-    check: Check,
+    (check, topology): (Check, Topology),
 ) -> Result<Image, StageError> {
     let mut stage = Stage::new(pipe, compiler, written, (1, 1))?;
     stage.compare(check);
+    if topology != Topology::Spawn {
+        stage.reach(&Here);
+    }
     what.draw(&mut stage)?;
     stage.read()
 }
@@ -178,10 +214,12 @@ fn on<P: Session>(
 /// every verb.
 pub fn check(arm: Arm, scene: Scene) {
     let check = if arm.topology == Topology::Spawn { Check::Off } else { Check::On };
-    let (drawn, (compared, verbs), reason) = draw_checking(arm, &scene, check);
+    let Run { drawn, verbs: (compared, verbs), reason, complaints, dropped } =
+        draw_telling(arm, &scene, check);
     let drawn = drawn.unwrap_or_else(|error| panic!("{}: {error} ({reason:?})", scene.name()));
-    assert_eq!(scene.image().difference(&drawn), None, "{}", scene.name());
-    assert_eq!(compared, if check == Check::On { verbs } else { 0 }, "{}", scene.name());
+    assert_eq!(scene.image().difference(&drawn), None, "{}: {complaints:?}", scene.name());
+    assert_eq!(complaints, Vec::new(), "{}: the server refused something", scene.name());
+    assert_eq!(compared, if check == Check::On { verbs - dropped } else { 0 }, "{}", scene.name());
 }
 
 /// What is left on the surface.
@@ -196,26 +234,28 @@ pub fn draw_checking(
     what: &impl Draw,
     check: Check,
 ) -> (Result<Image, StageError>, (u64, u64), Option<String>) {
-    let Heard { drawn, verbs, reason, complaints } = draw_hearing(arm, what, check);
+    let Run { drawn, verbs, reason, complaints, .. } = draw_telling(arm, what, check);
     if drawn.is_ok() {
-        assert_eq!(complaints, Vec::<String>::new(), "the server refused something");
+        assert_eq!(complaints, Vec::new(), "the server refused something");
     }
     (drawn, verbs, reason)
 }
 
-/// How a drawing went.
-pub struct Heard {
+/// What became of a run.
+pub struct Run {
     pub drawn: Result<Image, StageError>,
     /// Verbs whose state was compared, and all of them.
     pub verbs: (u64, u64),
     /// Why the session ended before its time.
     pub reason: Option<String>,
-    /// What the server complained about.
-    pub complaints: Vec<String>,
+    /// What nobody had expected.
+    pub complaints: Vec<Complaint>,
+    /// Verbs that were dropped, of which none was compared.
+    pub dropped: u64,
 }
 
-/// The same, and what the server complained about, which is for the caller to judge.
-pub fn draw_hearing(arm: Arm, what: &impl Draw, check: Check) -> Heard {
+/// The same, with what the server complained about.
+pub fn draw_telling(arm: Arm, what: &impl Draw, check: Check) -> Run {
     let (mut client, told) = open_checking(arm, &WindowSystem::Surfaceless, check);
     client.create_context(1, None, ContextAttributes::gles(2, 0)).expect("a context");
     client.create_context(2, Some(1), ContextAttributes::gles(2, 0)).expect("another one of its group");
@@ -229,7 +269,7 @@ pub fn draw_hearing(arm: Arm, what: &impl Draw, check: Check) -> Heard {
     let state = client.surface(1, op).expect("a surface");
     assert_eq!((state.width, state.height, state.samples), (SIDE, SIDE, 0));
     let compiler = Compiler::new(&client.caps());
-    let drawn = on(client.pipe(), &compiler, told.written.clone(), what, check);
+    let drawn = on(client.pipe(), &compiler, told.written.clone(), what, (check, arm.topology));
     let (ended, counted) = client.close_counting();
     let verbs = counted.expect("counts").verbs();
     let reason = match ended {
@@ -240,5 +280,6 @@ pub fn draw_hearing(arm: Arm, what: &impl Draw, check: Check) -> Heard {
             None
         }
     };
-    Heard { drawn, verbs, reason, complaints: told.complaints() }
+    let dropped = told.written.complaints().dropped();
+    Run { drawn, verbs, reason, complaints: told.complaints(), dropped }
 }

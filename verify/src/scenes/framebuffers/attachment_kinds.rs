@@ -87,7 +87,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     let colors: Vec<_> = (0..8).map(shade).collect();
     outputs(stage, &colors)?;
     stage.bind(FramebufferTarget::Both, &state);
-    stage.clear_by(Clear {
+    stage.clear_by(&Clear {
         kind: ClearKind::DepthStencil.raw(),
         depth_value: 1.0,
         stencil_value: 0x2A,

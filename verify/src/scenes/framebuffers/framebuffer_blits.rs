@@ -104,7 +104,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     let (near, far) =
         (packed(stage.attachment(first, 0, 0)?), packed(renderbuffer(second, Format::Depth24Stencil8)));
     let clear = |stage: &mut Stage<'_, P>, depth_value, stencil_value| {
-        stage.clear_by(Clear {
+        stage.clear_by(&Clear {
             kind: ClearKind::DepthStencil.raw(),
             depth_value,
             stencil_value,

@@ -10,26 +10,35 @@ use runahead_wire::{
     values::{BufferUsage, ResourceTarget, StorageKind},
 };
 
-use super::{Stage, StageError};
+use super::{Complaints, Stage, StageError};
 
 /// Bytes of a buffer that came as an event, with the buffer and the place of the first one.
 pub type Slice = (Handle, u64, Vec<u8>);
 
 /// What came as events.
 #[derive(Clone, Debug, Default)]
-pub struct Written(Arc<Mutex<Vec<Slice>>>);
+pub struct Written {
+    slices: Arc<Mutex<Vec<Slice>>>,
+    complaints: Complaints,
+}
 
 impl Written {
     /// Adds what an event brought.
     pub fn add(&self, buffer: Handle, offset: u64, bytes: &[u8]) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.slices.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((buffer, offset, bytes.to_vec()));
+    }
+
+    /// What the server complained about.
+    #[must_use]
+    pub const fn complaints(&self) -> &Complaints {
+        &self.complaints
     }
 
     /// What came since the last call.
     #[must_use]
     pub fn take(&self) -> Vec<Slice> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.slices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -60,6 +69,15 @@ impl<P: Session> Stage<'_, P> {
         let buffer = self.create(Band::Buffer, desc)?;
         self.known.buffers.push((buffer, ResourceDesc { resource: buffer, ..desc }));
         Ok(buffer)
+    }
+
+    /// Writes a span of a buffer.
+    ///
+    /// # Errors
+    /// [`StageError`].
+    pub fn update(&mut self, buffer: Handle, offset: u64, bytes: &[u8]) -> Result<(), StageError> {
+        let piece = self.pipe.max_piece();
+        Ok(upload::buffer(self.pipe, buffer, offset, bytes, piece)?)
     }
 
     /// The bytes of a span of a buffer, by way of the server.

@@ -311,7 +311,7 @@ impl<P: Session> Stage<'_, P> {
     /// # Errors
     /// [`StageError`].
     pub fn clear_color(&mut self, buffer: i32, class: ValueClass, value: [u32; 4]) -> Result<(), StageError> {
-        self.clear_by(Clear {
+        self.clear_by(&Clear {
             kind: ClearKind::Color.raw(),
             draw_buffer_index: buffer,
             buffer_mask: BufferMask::COLOR.raw(),
@@ -319,15 +319,6 @@ impl<P: Session> Stage<'_, P> {
             color_value: value,
             ..Clear::default()
         })
-    }
-
-    /// Clears as a record says.
-    ///
-    /// # Errors
-    /// [`StageError`].
-    pub fn clear_by(&mut self, clear: Clear) -> Result<(), StageError> {
-        self.synced(Verb::Clear)?;
-        Ok(self.pipe.clear(&clear)?)
     }
 
     /// Brings the server's state up to date for a verb that is recorded by hand.

@@ -85,7 +85,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     state.depth = stage.attachment(depths, 0, 0)?;
     state.draw_buffers[0] = -1;
     stage.bind(FramebufferTarget::Both, &state);
-    stage.clear_by(Clear { kind: ClearKind::Depth.raw(), depth_value: 0.25, ..Clear::default() })?;
+    stage.clear_by(&Clear { kind: ClearKind::Depth.raw(), depth_value: 0.25, ..Clear::default() })?;
     copy(stage, copied, |copy| (copy.x_offset, copy.y_offset) = (1, 1))?;
     let (format, kind) = (PixelFormat::DepthComponent, PixelType::Float);
     let seen = Sight { format, kind, ..sight(copied, 0, to(1, 1, 0)) };
