@@ -135,6 +135,11 @@ pub(super) mod storage_regrow {
         stage.redefine(grown, &words(&[9; 72]))?;
         run(stage, [8, 9])?;
         stage.expect(grown, 252, &words(&[9, 77, 9]))?;
+        // A store that ends before the range leaves the point empty, until there is one again that reaches it.
+        stage.redefine(grown, &words(&[1; 2]))?;
+        stage.dispatch([1, 1, 1])?;
+        stage.redefine(grown, &words(&[8; 128]))?;
+        run(stage, [16, 8])?;
         stage.clear(color(DONE))
     }
 

@@ -224,12 +224,12 @@ pub(super) mod geometry_stage {
         layout(points) in;
         layout(triangle_strip, max_vertices = 4) out;
         layout(location = 0) in vec4 shade[];
-        layout(location = 4) in Between { vec4 more; vec4 rest; } between[];
+        layout(location = 4) in Handed { vec4 first; vec4 second; } between[];
         layout(location = 1) out vec4 mixture;
         void main() {
             for (int corner = 0; corner < 4; ++corner) {
                 vec2 away = vec2(float(corner & 1), float(corner >> 1)) * 0.25 - 0.125;
-                mixture = vec4(shade[0].xy, between[0].more.yx) + between[0].rest;
+                mixture = vec4(shade[0].xy, between[0].first.yx) + between[0].second;
                 gl_Position = gl_in[0].gl_Position + vec4(away, 0.0, 0.0);
                 EmitVertex();
             }
