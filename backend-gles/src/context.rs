@@ -32,6 +32,8 @@ pub(crate) struct Native {
     pub(crate) handle: Pointer,
     /// Client contexts in it.
     pub(crate) contexts: u32,
+    /// The context that drew last and the serial of then, while nothing but draws came since.
+    pub(crate) steady: Option<(u64, u64)>,
     pub(crate) render: Render,
     pub(crate) bound: Bound,
     pub(crate) vertices: Vertices,
@@ -59,6 +61,7 @@ impl Native {
             group,
             handle,
             contexts: 0,
+            steady: None,
             render: Render::default(),
             bound: Bound::default(),
             vertices: Vertices::new(attributes as usize),

@@ -60,8 +60,16 @@ impl Native {
         ranges: &[DrawRange],
         indirect: Option<&DrawIndirect>,
     ) -> Outcome {
-        if !queries::condition(gl, scope)? || !self.prepare(gl, scope)? {
+        if !queries::condition(gl, scope)? {
             return Ok(());
+        }
+        // After a draw there is nothing to bring up to date unless something came in between.
+        let steady = Some((scope.context, scope.serial));
+        if self.steady != steady || self.vertices.are_moved() {
+            if !self.prepare(gl, scope)? {
+                return Ok(());
+            }
+            self.steady = steady.filter(|_| indirect.is_none());
         }
         let topology = info.mode().ok_or(FAILED)?;
         let mode = mode(topology, &gl.extended.able).ok_or(UNSUPPORTED)?;

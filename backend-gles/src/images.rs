@@ -113,6 +113,8 @@ impl Images {
         view: &ImageView,
     ) -> Outcome {
         let wanted = match scope.objects.textures.get_mut(view.resource) {
+            // OpenGL ES 3.2 section 8.22: a texture that can be defined again is no image.
+            Some(object) if !object.twin.sealed => return Err(UNSUPPORTED),
             Some(object) => Unit {
                 texture: Some(object.twin.name(gl, home)?),
                 level: view.level,

@@ -373,6 +373,7 @@ impl Gles {
         };
         self.display.make_current(drawn, seen, native.handle).map_err(|_| FAILED)?;
         native.framebuffers.surface_moved();
+        native.steady = None;
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         CURRENT.set(number);
         self.current = Some(Current { at, draw, read, number });
@@ -384,6 +385,14 @@ impl Gles {
     /// another session did on this thread, or a death in another share group, may have changed that.
     #[inline]
     fn enter(&mut self, group: u64) -> Outcome<(&Gl, &mut Native)> {
+        let (gl, native) = self.enter_to_draw(group)?;
+        native.steady = None;
+        Ok((gl, native))
+    }
+
+    /// As [`Gles::enter`], for a draw, which leaves everything as the next one wants it.
+    #[inline]
+    fn enter_to_draw(&mut self, group: u64) -> Outcome<(&Gl, &mut Native)> {
         let there = self.current.is_some_and(|current| {
             current.number == CURRENT.get()
                 && self.natives.get(current.at).is_some_and(|native| native.group == group)
@@ -404,7 +413,13 @@ impl Gles {
             current.number == CURRENT.get()
                 && self.natives.get(current.at).is_some_and(|native| native.home == home)
         });
-        if there { Ok(()) } else { self.enter_again(|native| native.home == home) }
+        if !there {
+            self.enter_again(|native| native.home == home)?;
+        }
+        if let Some(native) = self.current.and_then(|current| self.natives.get_mut(current.at)) {
+            native.steady = None;
+        }
+        Ok(())
     }
 
     #[cold]

@@ -153,6 +153,7 @@ impl Backend for Gles {
             self.bind(at, bind.draw_surface, bind.read_surface)?;
         }
         let Some(native) = self.natives.get_mut(at) else { return Err(FAILED) };
+        native.steady = None;
         native.captures.switch(&self.gl, scope.context);
         native.programs.held = native.captures.is_running();
         native.queries.switch(&self.gl, scope.context, &mut scope.objects.queries)
@@ -263,7 +264,7 @@ impl Backend for Gles {
         ranges: &[DrawRange],
         indirect: Option<&DrawIndirect>,
     ) -> Outcome {
-        let (gl, native) = self.enter(scope.group)?;
+        let (gl, native) = self.enter_to_draw(scope.group)?;
         native.draw(gl, scope, draw, ranges, indirect)
     }
 

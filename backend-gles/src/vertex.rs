@@ -268,6 +268,12 @@ impl Vertices {
         Ok(())
     }
 
+    /// Whether the last draw moved the buffers, so that the next one must look.
+    #[inline]
+    pub(crate) fn are_moved(&self) -> bool {
+        self.shift != Shift::NONE
+    }
+
     /// Moves the buffers by so many elements, from where they are meant to be.
     #[inline]
     pub(crate) fn move_by(&mut self, gl: &Gl, shift: Shift) -> Outcome {

@@ -443,6 +443,7 @@ impl<B: Backend, S: Storage, O: Outlet> Applier<B, S, O> {
                 draw_surface: current.draw_surface,
                 read_surface: current.read_surface,
                 ordinal: self.ordinal,
+                serial: self.serial,
             };
             match self.backend.draw(&mut scope, info, ranges, None) {
                 Ok(()) => Ok(()),
@@ -549,6 +550,7 @@ impl<B: Backend, S: Storage, O: Outlet> Apply<'_, B, S, O> {
             draw_surface: self.current.draw_surface,
             read_surface: self.current.read_surface,
             ordinal: self.ordinal,
+            serial: *self.serial,
         };
         (self.backend, scope)
     }

@@ -41,6 +41,9 @@ pub struct Scope<'a, B: Backend, S: Storage> {
     pub read_surface: u64,
     /// Ordinal of the record.
     pub ordinal: u64,
+    /// The last serial that anything of the session was given. While it stays, no state and no object has changed, but
+    /// for contents and ends.
+    pub serial: u64,
 }
 
 /// A twin whose object has ended.

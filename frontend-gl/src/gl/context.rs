@@ -288,8 +288,9 @@ impl<P: Shared> Context<P> {
         // Shaders of OpenGL ES give the size of points, and sampled cubes have no seams that the filter would show
         // only in OpenGL (OpenGL ES 2.0.25 section 3.3).
         render.program_point_size = 1;
-        // Unlike OpenGL, multisampling has no switch.
+        // Unlike OpenGL, multisampling has no switch, and neither has the conversion to sRGB.
         render.multisample = 1;
+        render.framebuffer_srgb = 1;
         let state = State {
             token,
             checking: Checking::new(session.check()),

@@ -168,7 +168,7 @@ const FRAMES: &[(&[Step], &[&str])] = &[
     (&[Step::Program(0), Step::Draw, Step::Program(1), Step::Draw],
      &["glUseProgram", "glDrawArrays", "glUseProgram", "glDrawArrays"]),
     (&[Step::Viewport(8), Step::Draw, Step::Viewport(9), Step::Draw],
-     &["glViewport", "glDrawArrays", "glViewport", "glDrawArrays"]),
+     &["glViewportArrayvOES", "glDrawArrays", "glViewportArrayvOES", "glDrawArrays"]),
     (&[Step::DrawIndexed, Step::Draw, Step::DrawIndexed],
      &["glDrawElements", "glDrawArrays", "glDrawElements"]),
     (&[Step::Write, Step::Draw, Step::Write, Step::Draw],
