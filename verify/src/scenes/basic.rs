@@ -2,14 +2,19 @@
 
 use runahead_core::{Session, slots::Band};
 use runahead_wire::{
+    Handle,
     handle::Kind,
-    payload::CopyBuffer,
-    values::{ResourceTarget, ScalarType, StageMask, Topology, ValueClass, ViewportMask},
+    payload::{Clear, CopyBuffer, TexelBox},
+    values::{
+        ClearKind, PixelFormat, PixelType, ResourceTarget, ScalarType, StageMask, Topology, ValueClass,
+        ViewportMask,
+    },
 };
 
 use super::{
     Image, Reflection, SIDE, Stage, StageError,
     common::{BLACK, POSITION, QUAD, SAMPLED, TEXTURED, TEXTURED_ATTRIBUTES, UNIFORM_COLOR, bytes, color},
+    stage::Sight,
 };
 
 pub(super) mod triangle {
@@ -180,9 +185,8 @@ pub(super) mod handle_recycle {
             let texture = stage.texture(1, 1, Some(&texel))?;
             let corners = stage.buffer(&half(right))?;
             if let Some((old_texture, old_corners)) = before {
-                let taken_again = |old: runahead_wire::Handle, new: runahead_wire::Handle| {
-                    old.slot == new.slot && old.generation != new.generation
-                };
+                let taken_again =
+                    |old: Handle, new: Handle| old.slot == new.slot && old.generation != new.generation;
                 if !taken_again(old_texture, texture) || !taken_again(old_corners, corners) {
                     return Err(StageError::Scene("the slots were not taken again"));
                 }
@@ -225,7 +229,7 @@ pub(super) mod render_to_texture {
         stage.vertices(corners, &[(0, 2)])?;
         stage.draw_indexed(Topology::Triangles, indices, 6)?;
         // Onto the surface, which is another image.
-        stage.target(runahead_wire::Handle::NULL);
+        stage.target(Handle::NULL);
         stage.clear(color(BLACK))?;
         let quad = stage.buffer(&bytes(&QUAD))?;
         stage.program(TEXTURED, SAMPLED, TEXTURED_ATTRIBUTES, &[])?;
@@ -283,5 +287,59 @@ pub(super) mod staged_program {
     pub(in super::super) fn pixel(x: u32, _: u32) -> [u8; 4] {
         let [red, green, blue, alpha] = TINT;
         if x < SIDE / 2 { [red, 0, blue, alpha] } else { [0, green, blue, alpha] }
+    }
+}
+
+pub(super) mod work_between_draws {
+    use super::*;
+
+    const DRAWN: [u8; 4] = [255, 51, 0, 255];
+    const OTHER: [u8; 4] = [0, 255, 51, 255];
+
+    /// A quarter of the width: four vertices.
+    fn strip(at: u32) -> Vec<u8> {
+        let left = at as f32 / 2.0 - 1.0;
+        bytes(
+            &[(left, -1.0), (left + 0.5, -1.0), (left, 1.0), (left + 0.5, 1.0)]
+                .map(|(x, y)| [x, y, 0.0, 0.0])
+                .concat(),
+        )
+    }
+
+    pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        let corners = stage.buffer(&(0..4).flat_map(strip).collect::<Vec<_>>())?;
+        let (drawn, other) = (stage.texture(1, 1, Some(&DRAWN))?, stage.texture(SIDE, SIDE, None)?);
+        stage.target(other);
+        stage.clear(color(BLACK))?;
+        let fbo = stage.tracker().wanted().draw_framebuffer;
+        stage.target(Handle::NULL);
+        stage.clear(color(BLACK))?;
+        stage.program(TEXTURED, SAMPLED, TEXTURED_ATTRIBUTES, &[])?;
+        stage.vertices(corners, &[(0, 2), (1, 2)])?;
+        stage.sample(drawn)?;
+        stage.draw(Topology::TriangleStrip, 0, 4)?;
+        // Each kind of work binds something of its own, and no state of the context moves.
+        stage.clear_by(&Clear {
+            fbo,
+            kind: ClearKind::Color.raw(),
+            value_class: ValueClass::Float.raw(),
+            color_value: color(OTHER).map(f32::to_bits),
+            ..Clear::default()
+        })?;
+        stage.draw(Topology::TriangleStrip, 4, 4)?;
+        let region = TexelBox { width: SIDE, height: SIDE, depth: 1, ..TexelBox::default() };
+        let (format, kind) = (PixelFormat::Rgba, PixelType::UnsignedByte);
+        let sight = Sight { texture: other, level: 0, region, format, kind };
+        let seen = stage.bytes_of(&sight, 0, (SIDE * SIDE * 4) as usize)?;
+        if seen.chunks(4).any(|pixel| pixel != OTHER) {
+            return Err(StageError::Wrong("the other target was not cleared".to_owned()));
+        }
+        stage.draw(Topology::TriangleStrip, 8, 4)?;
+        stage.contents(corners, 0, 16)?;
+        stage.draw(Topology::TriangleStrip, 12, 4)
+    }
+
+    pub(in super::super) fn pixel(_: u32, _: u32) -> [u8; 4] {
+        DRAWN
     }
 }

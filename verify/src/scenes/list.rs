@@ -73,6 +73,8 @@ scenes! { ($)
         RenderToTexture = render_to_texture;
         /// A program of stages that give their locations, and bytes of a buffer that come back.
         StagedProgram = staged_program;
+        /// Draws of one state, with work on another texture in between.
+        WorkBetweenDraws = work_between_draws;
     }
     buffers {
         /// Buffers written in every way between draws.
