@@ -70,13 +70,16 @@ pub(super) fn effective(state: &RenderState) -> [BlendState; limits::COLOR_ATTAC
 pub(super) fn apply(gl: &Gl, new: &RenderState, old: Option<&RenderState>) -> Outcome {
     let able = &gl.extended.able;
     let most = able.draw_buffers as usize;
-    let wanted = effective(new);
-    if old.is_none_or(|old| effective(old) != wanted) {
+    let (wanted, before) = (effective(new), old.map(effective));
+    if before != Some(wanted) {
         if !is_uneven(&wanted, most) {
-            set(gl, &wanted[0], None)?;
+            // What the buffers have is known by the first one's where they were alike.
+            let before = before.as_ref().filter(|before| !is_uneven(&before[..], most));
+            set(gl, &wanted[0], before.map(|before| &before[0]), None)?;
         } else if able.indexed_draw_buffers {
-            for (buffer, blend) in (0..).zip(&wanted).take(most) {
-                set(gl, blend, Some(buffer))?;
+            for (at, blend) in wanted.iter().enumerate().take(most) {
+                let before = before.as_ref().and_then(|before| before.get(at));
+                set(gl, blend, before, Some(at as u32))?;
             }
         }
     }
@@ -95,40 +98,37 @@ pub(super) fn apply(gl: &Gl, new: &RenderState, old: Option<&RenderState>) -> Ou
     Ok(())
 }
 
-fn set(gl: &Gl, blend: &BlendState, buffer: Option<u32>) -> Outcome {
+/// Sets what moved of one buffer's blending, or of all buffers'.
+fn set(gl: &Gl, blend: &BlendState, old: Option<&BlendState>, buffer: Option<u32>) -> Outcome {
+    let factors = |blend: &BlendState| [blend.src_rgb, blend.dst_rgb, blend.src_alpha, blend.dst_alpha];
+    let equations = |blend: &BlendState| [blend.op_rgb, blend.op_alpha];
     let on = blend.enabled != 0;
-    let factors = [
-        factor(valid(blend.src_rgb())?),
-        factor(valid(blend.dst_rgb())?),
-        factor(valid(blend.src_alpha())?),
-        factor(valid(blend.dst_alpha())?),
-    ];
-    let equations = (equation(valid(blend.op_rgb())?), equation(valid(blend.op_alpha())?));
-    let [src_rgb, dst_rgb, src_alpha, dst_alpha] = factors;
+    if old.is_none_or(|old| (old.enabled != 0) != on) {
+        match buffer {
+            None => gl.switch(glow::BLEND, on),
+            Some(buffer) if on => gl!(gl, enable_draw_buffer(glow::BLEND, buffer)),
+            Some(buffer) => gl!(gl, disable_draw_buffer(glow::BLEND, buffer)),
+        }
+    }
     // What the driver lacks is not set; a draw with it is refused.
     let has = gl.extended.able.dual_source || !is_dual(blend);
-    match buffer {
-        None => {
-            gl.switch(glow::BLEND, on);
-            if has {
-                gl!(gl, blend_func_separate(src_rgb, dst_rgb, src_alpha, dst_alpha));
-            }
-            if let (Some(rgb), Some(alpha)) = equations {
-                gl!(gl, blend_equation_separate(rgb, alpha));
-            }
-        }
-        Some(buffer) => {
-            if on {
-                gl!(gl, enable_draw_buffer(glow::BLEND, buffer));
-            } else {
-                gl!(gl, disable_draw_buffer(glow::BLEND, buffer));
-            }
-            if has {
+    if has && old.is_none_or(|old| factors(old) != factors(blend)) {
+        let (src_rgb, dst_rgb) = (factor(valid(blend.src_rgb())?), factor(valid(blend.dst_rgb())?));
+        let (src_alpha, dst_alpha) = (factor(valid(blend.src_alpha())?), factor(valid(blend.dst_alpha())?));
+        match buffer {
+            None => gl!(gl, blend_func_separate(src_rgb, dst_rgb, src_alpha, dst_alpha)),
+            Some(buffer) => {
                 gl!(gl, blend_func_separate_draw_buffer(buffer, src_rgb, dst_rgb, src_alpha, dst_alpha));
             }
-            if let (Some(rgb), Some(alpha)) = equations {
-                gl!(gl, blend_equation_separate_draw_buffer(buffer, rgb, alpha));
-            }
+        }
+    }
+    if old.is_none_or(|old| equations(old) != equations(blend))
+        && let (Some(rgb), Some(alpha)) =
+            (equation(valid(blend.op_rgb())?), equation(valid(blend.op_alpha())?))
+    {
+        match buffer {
+            None => gl!(gl, blend_equation_separate(rgb, alpha)),
+            Some(buffer) => gl!(gl, blend_equation_separate_draw_buffer(buffer, rgb, alpha)),
         }
     }
     Ok(())

@@ -44,6 +44,7 @@ enum Step {
     Buffer(usize),
     Texture(usize),
     Viewport(u8),
+    Blend(u32),
     Target(usize),
     /// Gives one of the two uniforms a value that it did not have.
     Uniform(u32),
@@ -93,6 +94,12 @@ impl Objects {
             }
             Step::Buffer(at) => stage.vertices(self.buffers[at], LAYOUT),
             Step::Texture(at) => stage.sample(self.textures[at]),
+            Step::Blend(on) => {
+                for blend in &mut stage.tracker().render_state().blend {
+                    blend.enabled = on;
+                }
+                Ok(())
+            }
             Step::Viewport(width) => {
                 stage.tracker().render_state().viewports[0].width = f32::from(width);
                 Ok(())
@@ -169,6 +176,8 @@ const FRAMES: &[(&[Step], &[&str])] = &[
      &["glUseProgram", "glDrawArrays", "glUseProgram", "glDrawArrays"]),
     (&[Step::Viewport(8), Step::Draw, Step::Viewport(9), Step::Draw],
      &["glViewportArrayvOES", "glDrawArrays", "glViewportArrayvOES", "glDrawArrays"]),
+    (&[Step::Blend(0), Step::Draw, Step::Blend(1), Step::Draw],
+     &["glDisable", "glDrawArrays", "glEnable", "glDrawArrays"]),
     (&[Step::DrawIndexed, Step::Draw, Step::DrawIndexed],
      &["glDrawElements", "glDrawArrays", "glDrawElements"]),
     (&[Step::Write, Step::Draw, Step::Write, Step::Draw],

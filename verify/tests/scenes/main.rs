@@ -13,7 +13,7 @@ mod windows;
 use std::{collections::BTreeSet, process::Command};
 
 use run::{Arm, Draw, draw, draw_checking, draw_telling, open};
-use runahead_core::{Session, compare::Check, slots::Band};
+use runahead_core::{Session, compare::Check, counters::Cause, slots::Band};
 use runahead_linux::{
     control::message::{Sizes, Terms},
     native::gles::{Driver, WindowSystem},
@@ -133,6 +133,33 @@ fn a_scene_that_means_something_else_is_named() {
         let reason = reason.expect("a reason");
         let named = reason.contains("the states differ: values.active_texture_unit@Clear (record ");
         assert!(named && reason.contains(": client 1, server 0"), "{name}: {reason}");
+    }
+}
+
+/// Scenes that do the same many times over, and read nothing but their image.
+const LOOPS: [Scene; 7] = [
+    Scene::ParameterUpdates,
+    Scene::BlendFactors,
+    Scene::BlendEquations,
+    Scene::DepthStencil,
+    Scene::Updates,
+    Scene::Arena,
+    Scene::RestartFixed,
+];
+
+/// Nothing waits in a loop: the one wait there may be is the one for the image.
+#[test]
+fn scenes_that_loop_wait_for_nothing() {
+    for topology in [Topology::Inproc, Topology::Spawn] {
+        for scene in LOOPS {
+            let run = draw_telling(Arm::on(topology), &scene, Check::Off);
+            let context = format!("{}, {topology:?}: {:?}", scene.name(), run.counted);
+            assert!(run.drawn.is_ok() && run.complaints.is_empty(), "{context}");
+            let all = Cause::ALL.iter().filter(|cause| **cause != Cause::Answer);
+            assert_eq!(all.map(|cause| run.counted.of(*cause).0).sum::<u64>(), 0, "{context}");
+            assert!(run.counted.of(Cause::Answer).0 <= 1, "{context}");
+            assert!(run.counted.records > 60, "negative control: {context}");
+        }
     }
 }
 

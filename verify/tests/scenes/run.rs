@@ -6,7 +6,7 @@ use std::{
 };
 
 use runahead_backend_gles::{Gles, maps};
-use runahead_core::{Fault, Session, compare::Check};
+use runahead_core::{Counters, Fault, Session, compare::Check};
 use runahead_linux::{
     control::message::{ContextAttributes, SurfaceOp},
     native::gles::{self, Driver, WindowSystem},
@@ -214,7 +214,7 @@ fn on<P: Session>(
 /// every verb.
 pub fn check(arm: Arm, scene: Scene) {
     let check = if arm.topology == Topology::Spawn { Check::Off } else { Check::On };
-    let Run { drawn, verbs: (compared, verbs), reason, complaints, dropped } =
+    let Run { drawn, verbs: (compared, verbs), reason, complaints, dropped, .. } =
         draw_telling(arm, &scene, check);
     let drawn = drawn.unwrap_or_else(|error| panic!("{}: {error} ({reason:?})", scene.name()));
     assert_eq!(scene.image().difference(&drawn), None, "{}: {complaints:?}", scene.name());
@@ -252,6 +252,8 @@ pub struct Run {
     pub complaints: Vec<Complaint>,
     /// Verbs that were dropped, of which none was compared.
     pub dropped: u64,
+    /// What the client counted from its first record to the answer with the image.
+    pub counted: Counters,
 }
 
 /// The same, with what the server complained about.
@@ -269,9 +271,11 @@ pub fn draw_telling(arm: Arm, what: &impl Draw, check: Check) -> Run {
     let state = client.surface(1, op).expect("a surface");
     assert_eq!((state.width, state.height, state.samples), (SIDE, SIDE, 0));
     let compiler = Compiler::new(&client.caps());
+    let before = client.counters();
     let drawn = on(client.pipe(), &compiler, told.written.clone(), what, (check, arm.topology));
-    let (ended, counted) = client.close_counting();
-    let verbs = counted.expect("counts").verbs();
+    let counted = client.counters().since(&before);
+    let (ended, told_by_server) = client.close_counting();
+    let verbs = told_by_server.expect("counts").verbs();
     let reason = match ended {
         // The session ended by what the scene did wrong, which its own error tells.
         Err(reason) if drawn.is_err() => Some(reason),
@@ -281,5 +285,5 @@ pub fn draw_telling(arm: Arm, what: &impl Draw, check: Check) -> Run {
         }
     };
     let dropped = told.written.complaints().dropped();
-    Run { drawn, verbs, reason, complaints: told.complaints(), dropped }
+    Run { drawn, verbs, reason, complaints: told.complaints(), dropped, counted }
 }
