@@ -323,7 +323,7 @@ fn read_limits(gl: &Gl) -> CapsLimits {
     caps.max_3d_texture_size = get(glow::MAX_3D_TEXTURE_SIZE);
     caps.max_cube_map_texture_size = get(glow::MAX_CUBE_MAP_TEXTURE_SIZE);
     caps.max_array_texture_layers = get(glow::MAX_ARRAY_TEXTURE_LAYERS);
-    if gl.later.tex_buffer.is_some() {
+    if gl.extended.tex_buffer.is_some() {
         caps.max_texture_buffer_size = get(glow::MAX_TEXTURE_BUFFER_SIZE);
         caps.texture_buffer_offset_alignment = get(TEXTURE_BUFFER_OFFSET_ALIGNMENT);
     }
@@ -429,7 +429,7 @@ fn read_formats(gl: &Gl) -> Vec<FormatCaps> {
             && let Some(spelling) = formats::spelling(*format)
         {
             attachment_samples = samples(gl, glow::RENDERBUFFER, spelling.renderbuffer);
-            if gl.later.tex_storage_2d_multisample.is_some() {
+            if gl.extended.tex_storage_2d_multisample.is_some() {
                 texture_samples = samples(gl, glow::TEXTURE_2D_MULTISAMPLE, spelling.internal);
             }
         }

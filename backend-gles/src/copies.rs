@@ -18,9 +18,9 @@ use glow::HasContext;
 use crate::{
     Gles,
     context::Native,
+    extended::needed,
     formats, framebuffers,
     gl::{FAILED, Gl, UNSUPPORTED, gl},
-    later::later,
     textures::{self, Destination},
 };
 
@@ -37,7 +37,7 @@ impl Native {
         let dst = self.copy_end(gl, scope, copy.dst, to)?;
         let read = copy.src_box;
         gl.clear_errors();
-        later!(
+        needed!(
             gl,
             copy_image(
                 src.0,
@@ -194,13 +194,13 @@ impl Native {
         }
         let name = object.twin.name(gl, self.home)?;
         gl.clear_errors();
-        if gl.later.clear_texture.is_some() && spelling.is_sized() && !format.is_compressed() {
+        if gl.extended.clear_texture.is_some() && spelling.is_sized() && !format.is_compressed() {
             let TexelBox { x, y, z, .. } = region;
             let size = [region.width, region.height, region.depth].map(textures::texels);
             let [width, height, depth] = size;
             let (level, at) = (clear.level as i32, texel.as_ptr().cast::<c_void>());
             let (components, kind) = (spelling.format, spelling.kind);
-            later!(
+            needed!(
                 gl,
                 clear_texture(name.0.get(), level, x, y, z, width, height, depth, components, kind, at)
             )?;

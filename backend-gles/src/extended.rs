@@ -112,6 +112,45 @@ extended! {
     depth_range_array: fn(u32, i32, *const f32) = By("GL_OES_viewport_array") => c"glDepthRangeArrayfvOES";
     enable_viewport: fn(u32, u32) = By("GL_OES_viewport_array") => c"glEnableiOES";
     disable_viewport: fn(u32, u32) = By("GL_OES_viewport_array") => c"glDisableiOES";
+    /// OpenGL ES 3.2 section 16.2.2.
+    copy_image: fn(u32, u32, i32, i32, i32, i32, u32, u32, i32, i32, i32, i32, i32, i32, i32) =
+        Since(32) => c"glCopyImageSubData",
+        By("GL_EXT_copy_image") => c"glCopyImageSubDataEXT",
+        By("GL_OES_copy_image") => c"glCopyImageSubDataOES";
+    texture_view: fn(u32, u32, u32, u32, u32, u32, u32, u32) =
+        By("GL_EXT_texture_view") => c"glTextureViewEXT", By("GL_OES_texture_view") => c"glTextureViewOES";
+    clear_texture: fn(u32, i32, i32, i32, i32, i32, i32, i32, u32, u32, *const c_void) =
+        By("GL_EXT_clear_texture") => c"glClearTexSubImageEXT";
+    /// OpenGL ES 3.2 section 8.9.
+    tex_buffer_range: fn(u32, u32, u32, isize, isize) =
+        Since(32) => c"glTexBufferRange",
+        By("GL_EXT_texture_buffer") => c"glTexBufferRangeEXT",
+        By("GL_OES_texture_buffer") => c"glTexBufferRangeOES";
+    /// OpenGL ES 3.2 section 8.9.
+    tex_buffer: fn(u32, u32, u32) =
+        Since(32) => c"glTexBuffer",
+        By("GL_EXT_texture_buffer") => c"glTexBufferEXT",
+        By("GL_OES_texture_buffer") => c"glTexBufferOES";
+    /// OpenGL ES 3.2 section 8.2.
+    sampler_parameter_i: fn(u32, u32, *const i32) =
+        Since(32) => c"glSamplerParameterIiv",
+        By("GL_EXT_texture_border_clamp") => c"glSamplerParameterIivEXT",
+        By("GL_OES_texture_border_clamp") => c"glSamplerParameterIivOES";
+    /// OpenGL ES 3.2 section 8.2.
+    sampler_parameter_u: fn(u32, u32, *const u32) =
+        Since(32) => c"glSamplerParameterIuiv",
+        By("GL_EXT_texture_border_clamp") => c"glSamplerParameterIuivEXT",
+        By("GL_OES_texture_border_clamp") => c"glSamplerParameterIuivOES";
+    tex_storage_2d_multisample: fn(u32, i32, u32, i32, i32, u8) = Since(31) => c"glTexStorage2DMultisample";
+    tex_storage_3d_multisample: fn(u32, i32, u32, i32, i32, i32, u8) =
+        Since(32) => c"glTexStorage3DMultisample",
+        By("GL_OES_texture_storage_multisample_2d_array") => c"glTexStorage3DMultisampleOES";
+    framebuffer_parameter: fn(u32, u32, i32) = Since(31) => c"glFramebufferParameteri";
+    /// OpenGL ES 3.2 section 9.2.8.
+    framebuffer_texture: fn(u32, u32, u32, i32) =
+        Since(32) => c"glFramebufferTexture",
+        By("GL_EXT_geometry_shader") => c"glFramebufferTextureEXT",
+        By("GL_OES_geometry_shader") => c"glFramebufferTextureOES";
     debug_message_callback: fn(Option<DebugCallback>, *const c_void) =
         Since(32) => c"glDebugMessageCallback", By("GL_KHR_debug") => c"glDebugMessageCallbackKHR";
 }
@@ -201,3 +240,17 @@ macro_rules! call {
     };
 }
 pub(crate) use call;
+
+/// Calls a function of [`Extended`]; refuses where it is not there.
+macro_rules! needed {
+    ($gl:expr, $name:ident($($argument:expr),* $(,)?)) => {
+        match $gl.extended.$name {
+            Some(function) => {
+                $crate::extended::call!(function, $($argument),*);
+                Ok(())
+            }
+            None => Err($crate::gl::UNSUPPORTED),
+        }
+    };
+}
+pub(crate) use needed;

@@ -291,7 +291,7 @@ pub(crate) fn features(gl: &Gl, format: Format) -> FormatFeatures {
 /// Whether a texture buffer can have the format (OpenGL ES 3.2 table 8.20).
 fn is_texel_of_buffers(gl: &Gl, format: Format) -> bool {
     use Format as F;
-    gl.later.tex_buffer.is_some()
+    gl.extended.tex_buffer.is_some()
         && matches!(
             format,
             F::R8

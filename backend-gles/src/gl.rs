@@ -13,7 +13,7 @@ use glow::HasContext;
 use runahead_core::backend::{BackendError, Outcome};
 use runahead_wire::{Bulk, limits, values::RefusedReason};
 
-use crate::{egl::Loader, extended::Extended, later::Later};
+use crate::{egl::Loader, extended::Extended};
 
 /// What this server does not do. The client hears of it by name.
 pub(crate) const UNSUPPORTED: BackendError = BackendError::Refused(RefusedReason::Unsupported);
@@ -123,8 +123,7 @@ pub(crate) struct Gl {
     pub(crate) api: glow::Context,
     pub(crate) raw: Raw,
     pub(crate) setters: Setters,
-    /// Functions that it may lack.
-    pub(crate) later: Later,
+    /// Functions and abilities that it may lack.
     pub(crate) extended: Extended,
     /// Major version times 10 plus minor.
     pub(crate) version: u32,
@@ -182,14 +181,12 @@ impl Gl {
         }
         let extensions = api.supported_extensions();
         let has = |extension: &str| extensions.contains(extension);
-        // SAFETY: the caller's promise.
-        let later = unsafe { Later::load(load, version, has) };
         // SAFETY: the context is current.
         let buffers = unsafe { api.get_parameter_i32(glow::MAX_DRAW_BUFFERS) };
         let buffers = u32::try_from(buffers).unwrap_or(1).min(limits::COLOR_ATTACHMENTS as u32);
         // SAFETY: the caller's promise.
         let extended = unsafe { Extended::load(load, version, &has, buffers) };
-        Ok(Self { api, raw, setters, later, extended, version })
+        Ok(Self { api, raw, setters, extended, version })
     }
 
     /// Whether the driver has an extension.

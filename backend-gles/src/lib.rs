@@ -47,7 +47,6 @@ mod framebuffers;
 mod gl;
 mod images;
 mod invalidate;
-mod later;
 pub mod maps;
 mod marks;
 mod module;

@@ -1,7 +1,7 @@
 //! Native pointers of buffers that a client in the same process may use, by token.
 //!
 //! A token crosses the link; the pointer does not. A client looks it up in its own process, where it finds something only
-//! if the server lives there too. An entry is there from the map to the unmap: [`write`] and [`read`] hold the table
+//! if the server lives there too. An entry is there from the map to the unmap: [`write()`] and [`read()`] hold the table
 //! while they copy, so that nothing is unmapped under them.
 
 use std::{
@@ -86,7 +86,7 @@ pub fn write(token: u64, offset: usize, bytes: &[u8]) -> bool {
     true
 }
 
-/// Reads from a mapped store. `false`, and nothing read, as for [`write`].
+/// Reads from a mapped store. `false`, and nothing read, as for [`write()`].
 #[must_use]
 pub fn read(token: u64, offset: usize, bytes: &mut [u8]) -> bool {
     let table = table();

@@ -10,8 +10,8 @@ use runahead_wire::{
 use glow::HasContext;
 
 use crate::{
+    extended::needed,
     gl::{FAILED, Gl, Named, UNSUPPORTED, gl},
-    later::later,
 };
 
 /// Twin of a sampler.
@@ -109,11 +109,11 @@ fn set(gl: &Gl, name: glow::NativeSampler, parameters: &SamplerParameters) -> Ou
             // For textures of integers, whose border is one too.
             BorderColorForm::Int => {
                 let color = p.border_color_int.as_ptr();
-                later!(gl, sampler_parameter_i(name_of, glow::TEXTURE_BORDER_COLOR, color))?;
+                needed!(gl, sampler_parameter_i(name_of, glow::TEXTURE_BORDER_COLOR, color))?;
             }
             BorderColorForm::Uint => {
                 let color = p.border_color_uint.as_ptr();
-                later!(gl, sampler_parameter_u(name_of, glow::TEXTURE_BORDER_COLOR, color))?;
+                needed!(gl, sampler_parameter_u(name_of, glow::TEXTURE_BORDER_COLOR, color))?;
             }
         }
     }

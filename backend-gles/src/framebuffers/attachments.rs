@@ -16,8 +16,8 @@ use glow::HasContext;
 
 use crate::{
     Gles,
+    extended::needed,
     gl::{FAILED, Gl, UNSUPPORTED, gl},
-    later::later,
     textures::{self, Units},
 };
 
@@ -101,19 +101,19 @@ fn most(gl: &Gl) -> u32 {
 /// The size of a framebuffer without attachments.
 fn set_size(gl: &Gl, state: &FramebufferState) -> Outcome {
     let target = glow::DRAW_FRAMEBUFFER;
-    if gl.later.framebuffer_parameter.is_none() {
+    if gl.extended.framebuffer_parameter.is_none() {
         return Ok(());
     }
     let number = |value: u16| i32::from(value);
-    later!(gl, framebuffer_parameter(target, DEFAULT_WIDTH, number(state.width)))?;
-    later!(gl, framebuffer_parameter(target, DEFAULT_HEIGHT, number(state.height)))?;
-    later!(gl, framebuffer_parameter(target, DEFAULT_SAMPLES, number(state.samples)))?;
+    needed!(gl, framebuffer_parameter(target, DEFAULT_WIDTH, number(state.width)))?;
+    needed!(gl, framebuffer_parameter(target, DEFAULT_HEIGHT, number(state.height)))?;
+    needed!(gl, framebuffer_parameter(target, DEFAULT_SAMPLES, number(state.samples)))?;
     let fixed = i32::from(state.fixed_sample_locations);
-    later!(gl, framebuffer_parameter(target, DEFAULT_FIXED_SAMPLE_LOCATIONS, fixed))?;
-    if gl.later.framebuffer_texture.is_some() {
+    needed!(gl, framebuffer_parameter(target, DEFAULT_FIXED_SAMPLE_LOCATIONS, fixed))?;
+    if gl.extended.framebuffer_texture.is_some() {
         // One layer is what a framebuffer without layers has.
         let layers = if state.layers > 1 { number(state.layers) } else { 0 };
-        later!(gl, framebuffer_parameter(target, DEFAULT_LAYERS, layers))?;
+        needed!(gl, framebuffer_parameter(target, DEFAULT_LAYERS, layers))?;
     }
     Ok(())
 }
@@ -171,7 +171,7 @@ pub(super) fn attach_one<S: Storage>(
                 object.twin.settled.settle(gl, bound, &object.record, levels);
             }
             if surface.layered != 0 {
-                return later!(gl, framebuffer_texture(target, attachment, name.0.get(), level));
+                return needed!(gl, framebuffer_texture(target, attachment, name.0.get(), level));
             }
             match kind {
                 ResourceTarget::Texture1D

@@ -20,13 +20,13 @@ use super::{Begun, Finish, make_room};
 use crate::{
     Gles, buffers,
     context::Native,
+    extended::needed,
     formats::{
         self,
         pixels::{self, Pair, Plan, Source},
     },
     framebuffers,
     gl::{FAILED, Gl, UNSUPPORTED, gl},
-    later::later,
     textures,
 };
 
@@ -300,7 +300,8 @@ impl Reader {
         let flat =
             desc.target() == Some(ResourceTarget::Texture1DArray) && info.level > 0 && !object.twin.sealed;
         if !drawn || meant.class() == FormatClass::Snorm || flat {
-            let format = pixels::bits(meant).filter(|_| gl.later.copy_image.is_some()).ok_or(UNSUPPORTED)?;
+            let format =
+                pixels::bits(meant).filter(|_| gl.extended.copy_image.is_some()).ok_or(UNSUPPORTED)?;
             let spelling = formats::spelling(format).filter(|_| is_copied(meant)).ok_or(UNSUPPORTED)?;
             let block = meant.block();
             let width = textures::texels(region.width.div_ceil(u32::from(block.width)));
@@ -344,7 +345,7 @@ impl Reader {
                     let (level, z) = (i32::from(self.level), z as i32);
                     let (to, flat) = (copy.0.get(), glow::TEXTURE_2D);
                     let [width, height] = size;
-                    later!(
+                    needed!(
                         gl,
                         copy_image(
                             name, target, level, region.x, region.y, z, to, flat, 0, 0, 0, 0, width, height,

@@ -17,9 +17,9 @@ use super::{Settled, Texture, image, is_layered, is_multisample, level_size, spe
 use crate::{
     Gles, buffers,
     context::Native,
+    extended::needed,
     formats::{self, Spelling},
     gl::{FAILED, Gl, Named, UNSUPPORTED, gl, raw},
-    later::later,
 };
 
 const FACES: [UploadTarget; 6] = [
@@ -191,7 +191,7 @@ pub(super) fn sync_texture_buffer<S: Storage>(
     units.work(gl, glow::TEXTURE_BUFFER, name)?;
     gl.clear_errors();
     if desc.buf_offset == 0 && desc.buf_size == WHOLE_SIZE {
-        later!(gl, tex_buffer(glow::TEXTURE_BUFFER, spelling.internal, buffer))?;
+        needed!(gl, tex_buffer(glow::TEXTURE_BUFFER, spelling.internal, buffer))?;
     } else {
         let all =
             objects.buffers.get(desc.buffer_for_tex_buffer).map_or(0, |buffer| buffer.record.desc.buf_size);
@@ -201,7 +201,7 @@ pub(super) fn sync_texture_buffer<S: Storage>(
         let (offset, count) = (size(desc.buf_offset)?, size(desc.buf_size.min(rest))?);
         if count > 0 {
             let target = glow::TEXTURE_BUFFER;
-            later!(gl, tex_buffer_range(target, spelling.internal, buffer, offset, count))?;
+            needed!(gl, tex_buffer_range(target, spelling.internal, buffer, offset, count))?;
         }
     }
     object.twin.buffer_seen = serial;
@@ -229,9 +229,9 @@ fn define_samples(gl: &Gl, target: u32, desc: &ResourceDesc, spelling: Spelling)
     let samples = i32::from(desc.samples.max(1));
     let fixed = desc.fixed_sample_locations;
     if target == glow::TEXTURE_2D_MULTISAMPLE {
-        later!(gl, tex_storage_2d_multisample(target, samples, spelling.internal, width, height, fixed))
+        needed!(gl, tex_storage_2d_multisample(target, samples, spelling.internal, width, height, fixed))
     } else {
-        later!(
+        needed!(
             gl,
             tex_storage_3d_multisample(target, samples, spelling.internal, width, height, depth, fixed)
         )

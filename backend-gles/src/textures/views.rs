@@ -13,9 +13,9 @@ use glow::HasContext;
 
 use super::{Settled, Texture, target};
 use crate::{
+    extended::needed,
     formats,
     gl::{FAILED, Gl, Named, UNSUPPORTED, gl},
-    later::later,
 };
 
 /// Twin of a sampler view.
@@ -106,7 +106,7 @@ pub(super) fn view(
     let (first, count) = (levels.start, levels.len() as u32);
     let (layer, layers) = (layers.start, layers.len() as u32);
     let (made, of) = (name.0.get(), root.0.get());
-    let viewed = later!(gl, texture_view(made, target, of, internal, first, count, layer, layers))
+    let viewed = needed!(gl, texture_view(made, target, of, internal, first, count, layer, layers))
         .and_then(|()| gl.outcome());
     match viewed {
         Ok(()) => Ok(name),
