@@ -49,7 +49,7 @@ use runahead_core::Fault;
 use runahead_rings::{Bell, Doorbell};
 use runahead_wire::event::Events;
 
-pub use client::{Choice, Client, Config, Diagnostics, OpenError, RequestError, Wanted};
+pub use client::{Choice, Client, Config, Diagnostics, OpenError, Programs, RequestError, Wanted};
 pub use live::LiveError;
 pub use log::{Log, Sink};
 pub use native::{Busy, Native};

@@ -22,7 +22,7 @@ use crate::{
         handshake::{CEILING, MAX_CREDIT, MIN_RING},
         message::{Doorbell, LogLevel},
     },
-    session::{Choice, Config, Counting, Topology},
+    session::{Choice, Config, Counting, Programs, Topology},
 };
 
 /// How the name of every variable begins.
@@ -186,6 +186,20 @@ pub const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "RUNAHEAD_CACHE",
+        allowed: "0, or the path of a folder that nobody else writes",
+        default: "runahead/programs in the user's folder for caches",
+        what: "where translated programs are kept from run to run; 0: nowhere",
+        set: |config, value| {
+            config.programs = match value.as_bytes() {
+                b"0" => Programs::Nowhere,
+                path if path.contains(&b'/') => Programs::In(value.into()),
+                _ => return None,
+            };
+            Some(())
+        },
+    },
+    Variable {
         name: "RUNAHEAD_RECORD",
         allowed: "the path of a file, not with topology direct",
         default: "nothing is recorded",
@@ -320,6 +334,7 @@ mod tests {
             ("RUNAHEAD_STATS", "/x/statistics"),
             ("RUNAHEAD_VERIFY", "drop"),
             ("RUNAHEAD_SERVER", "/x/server"),
+            ("RUNAHEAD_CACHE", "/x/folder"),
             ("RUNAHEAD_NOTE", "/x/note"),
             ("RUNAHEAD_RECORD", "/x/file.rah"),
             ("PATH", "/bin"),
@@ -338,6 +353,8 @@ mod tests {
         assert_eq!(config.server, Some("/x/server".into()));
         assert_eq!(config.note, Some("/x/note".into()));
         assert_eq!(config.record, Some("/x/file.rah".into()));
+        assert_eq!(config.programs, Programs::In("/x/folder".into()));
+        assert_eq!(with("RUNAHEAD_CACHE", "0").unwrap().programs, Programs::Nowhere);
         let set = all.iter().filter(|(name, _)| name.starts_with(PREFIX)).count();
         assert_eq!(set, VARIABLES.len(), "a variable is not in this test");
     }
@@ -353,7 +370,7 @@ mod tests {
     #[test]
     fn stated_defaults_are_the_real_ones() {
         let mut config = Config::default();
-        let files = ["RUNAHEAD_SERVER", "RUNAHEAD_RECORD", NOTE];
+        let files = ["RUNAHEAD_SERVER", "RUNAHEAD_CACHE", "RUNAHEAD_RECORD", NOTE];
         for variable in VARIABLES.iter().filter(|variable| !files.contains(&variable.name)) {
             assert_eq!((variable.set)(&mut config, variable.default.as_ref()), Some(()), "{}", variable.name);
         }
@@ -406,6 +423,7 @@ mod tests {
             ("RUNAHEAD_LOG", &["", "Error", "fatal", "0"]),
             ("RUNAHEAD_STATS", &["", "2", "yes", "file"]),
             ("RUNAHEAD_SERVER", &[""]),
+            ("RUNAHEAD_CACHE", &["", "1", "folder"]),
             ("RUNAHEAD_RECORD", &[""]),
         ] {
             for value in values {

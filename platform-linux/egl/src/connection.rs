@@ -12,7 +12,7 @@ use runahead_linux::{
     control::message::{
         Api, ContextAttributes, OperationError, Priority, ResetStrategy, SurfaceOp, SurfaceState as Stated,
     },
-    native::gles::{Driver, WindowSystem, open},
+    native::gles::{Driver, WindowSystem, open, program_folder},
     session::{self, Choice, RequestError, SharedClient},
     settings,
 };
@@ -54,7 +54,15 @@ impl Connected {
         ]
         .map(Into::into)
         .into();
-        let make = move || open(&window_system, DRIVER);
+        let programs = program_folder(&config.programs);
+        if let Some(folder) = &programs {
+            config.arguments.extend(["--program-cache".into(), folder.into()]);
+        }
+        let make = move || {
+            let mut gles = open(&window_system, DRIVER)?;
+            programs.into_iter().for_each(|folder| gles.keep_programs(folder));
+            Ok(gles)
+        };
         let mut client = session::Client::open(&config, BackendKind::Gles, make, Inbox(Arc::clone(mail)))
             .map_err(|error| format!("no session was opened: {error}"))?;
         let (topology, backend) = (config.topology.name(), config.backend.name());

@@ -15,7 +15,7 @@ use runahead_wire::values::BackendKind;
 use super::{library::Library, vendor::Vendor, x11::Connection};
 use crate::{
     control::message::{ContextAttributes, OperationError, OperationFailure, SurfaceOp, SurfaceState},
-    session::Native,
+    session::{Native, Programs},
 };
 
 /// What is presented to.
@@ -91,10 +91,19 @@ fn dispatched() -> Result<impl FnMut(&CStr) -> *const c_void, String> {
     })
 }
 
-/// The folder where this user's translated programs are kept, made if it was not there: `runahead/programs` in the
-/// folder for caches (XDG Base Directory Specification 0.8). Nothing where there is none that is this user's alone.
+/// The folder where translated programs are kept, if there is one.
 #[must_use]
-pub fn program_folder() -> Option<PathBuf> {
+pub fn program_folder(programs: &Programs) -> Option<PathBuf> {
+    match programs {
+        Programs::Usual => usual_folder(),
+        Programs::Nowhere => None,
+        Programs::In(folder) => Some(folder.clone()),
+    }
+}
+
+/// `runahead/programs` in this user's folder for caches (XDG Base Directory Specification 0.8), made if it was not
+/// there. Nothing where there is none that is this user's alone.
+fn usual_folder() -> Option<PathBuf> {
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let caches = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;

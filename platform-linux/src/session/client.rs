@@ -98,6 +98,20 @@ pub struct Config {
     pub diagnostics: Diagnostics,
     /// The file that what is published is recorded to. A client that applies itself publishes nothing, and is refused.
     pub record: Option<PathBuf>,
+    /// Where a server that translates programs keeps them.
+    pub programs: Programs,
+}
+
+/// Where translated programs are kept from run to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Programs {
+    /// In the user's folder for caches, where there is one that is theirs alone.
+    #[default]
+    Usual,
+    /// Nowhere.
+    Nowhere,
+    /// In this folder, which is there and which nobody else writes.
+    In(PathBuf),
 }
 
 /// What is counted and said of a session.

@@ -57,6 +57,8 @@ impl Arm {
             }
         }
         command.env("DISPLAY", screen.display()).env_remove("WAYLAND_DISPLAY");
+        // Nothing of a run before this one, and nothing left in the user's folder.
+        command.env("RUNAHEAD_CACHE", "0");
         command
     }
 }

@@ -19,7 +19,10 @@ use std::{
 };
 
 use runahead_linux::session::Topology;
-use runahead_verify::apps::{Arm, Glmark2, Image, Running, Scene, Screen, installation};
+use runahead_verify::{
+    Scratch,
+    apps::{Arm, Glmark2, Image, Running, Scene, Screen, installation},
+};
 use rustix::process::{Pid, Signal, kill_process};
 use x11rb::{
     connection::Connection as _,
@@ -390,4 +393,33 @@ fn a_program_on_the_systems_driver_has_no_server() {
     let _running = Running::start(&mut command).unwrap();
     until("it draws", || screen.image().unwrap().colors() >= 8);
     assert_eq!(servers(&screen), [0; 0], "negative control");
+}
+
+/// What a program's server translated is there for the next run; what is damaged there is translated again.
+#[test]
+fn translated_programs_are_kept_from_run_to_run() {
+    let screen = Screen::start().expect("a screen");
+    let scratch = Scratch::new(env!("CARGO_TARGET_TMPDIR"));
+    for topology in [Topology::Inproc, Topology::Spawn] {
+        let folder = scratch.path(topology.name());
+        fs::create_dir(&folder).expect("room for a folder");
+        let run = |keep: &str| {
+            let glmark2 = Glmark2 { scene: &Scene::ALL[0], side: Some(64), seconds: 0.1 };
+            let mut command = glmark2.command(Arm::Runahead(topology), install(), &screen);
+            command.env("RUNAHEAD_CACHE", keep);
+            glmark2.fps(command).expect("it draws");
+            let files = fs::read_dir(&folder).expect("a folder").map(|file| file.expect("an entry").path());
+            let mut files: Vec<_> = files.map(|file| (fs::read(&file).expect("a file"), file)).collect();
+            files.sort();
+            files
+        };
+        assert_eq!(run("0"), [], "negative control");
+        let first = run(folder.to_str().expect("text"));
+        assert!(!first.is_empty(), "{}: nothing is kept", topology.name());
+        assert_eq!(run(folder.to_str().expect("text")), first, "{}", topology.name());
+        for (bytes, file) in &first {
+            fs::write(file, &bytes[..bytes.len() / 2]).expect("it can be damaged");
+        }
+        assert_eq!(run(folder.to_str().expect("text")), first, "{}: mended", topology.name());
+    }
 }

@@ -34,6 +34,7 @@ pub fn command(topology: &str, test: &str) -> Command {
             command.env_remove(name);
         }
     }
+    command.env("RUNAHEAD_CACHE", "0");
     command.args(["run", "--topology", topology, "--"]).arg(std::env::current_exe().expect("a path"));
     command.args([test, "--exact", "--ignored", "--nocapture"]);
     command
