@@ -102,6 +102,10 @@ fn compile(
     let words = reader.rewritten();
     let mut compiler = Compiler::<Glsl>::new(Module::from_words(&words))?;
     let resources = compiler.shader_resources()?;
+    if reader.needs(spirv::Capability::MultiViewport) {
+        // SPIRV-Cross writes the built-in and not what it takes.
+        compiler.require_extension("GL_OES_viewport_array")?;
+    }
     for (kind, letter) in [
         (ResourceType::StageInput, if first { 'a' } else { 'v' }),
         (ResourceType::StageOutput, if last { 'f' } else { 'v' }),

@@ -263,6 +263,13 @@ impl<'a> Reader<'a> {
         out
     }
 
+    /// Whether the module says that it needs a capability.
+    pub(crate) fn needs(&self, wanted: Capability) -> bool {
+        instructions(self.words).any(|(op, instruction)| {
+            op == Some(Op::Capability) && instruction.get(1) == Some(&(wanted as u32))
+        })
+    }
+
     fn is_about_capture(&self, op: Option<Op>, instruction: &[u32]) -> bool {
         let is = |decoration: u32, wanted: Decoration| decoration == wanted as u32;
         match (op, instruction) {

@@ -153,6 +153,8 @@ scenes! { ($)
         TwoContexts = two_contexts;
         /// A geometry stage, with a block between stages.
         GeometryStage = geometry_stage;
+        /// A geometry stage that chooses viewports, each with a scissor box of its own.
+        ViewportArrays = viewport_arrays;
         /// Both tessellation stages, with patches of several sizes.
         Tessellation = tessellation;
         /// The number of samples, which the server fills in.

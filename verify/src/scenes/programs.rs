@@ -383,3 +383,64 @@ pub(super) mod sample_count {
         cells(x, y, &[one, BLACK, one])
     }
 }
+
+pub(super) mod viewport_arrays {
+    use super::*;
+
+    const POINT: &str = "#version 450
+        void main() { gl_Position = vec4(0.0); }
+    ";
+    /// A square over all of a viewport, by the number of the primitive.
+    const SQUARE: &str = "#version 450
+        layout(points) in;
+        layout(triangle_strip, max_vertices = 4) out;
+        layout(location = 0) out vec4 shade;
+        void main() {
+            for (int corner = 0; corner < 4; ++corner) {
+                gl_ViewportIndex = gl_PrimitiveIDIn;
+                shade = vec4(gl_PrimitiveIDIn == 0 || gl_PrimitiveIDIn == 3, gl_PrimitiveIDIn == 1, 1.0, 1.0);
+                gl_Position = vec4(vec2(float(corner & 1), float(corner >> 1)) * 2.0 - 1.0, 0.0, 1.0);
+                EmitVertex();
+            }
+            EndPrimitive();
+        }
+    ";
+    const FRAGMENT: &str = "#version 450
+        layout(location = 0) in vec4 shade;
+        layout(location = 0) out vec4 color;
+        void main() { color = shade; }
+    ";
+    /// Lower left corner and size of each viewport; the last is cut by its own scissor box.
+    const VIEWPORTS: [[u32; 4]; 4] = [[0, 0, 16, 16], [32, 0, 32, 8], [8, 24, 40, 8], [0, 40, 64, 24]];
+    const BOX: [u32; 4] = [4, 44, 20, 10];
+
+    pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        stage.clear(color(BLACK))?;
+        let stages =
+            [(StageMask::VERTEX, POINT), (StageMask::GEOMETRY, SQUARE), (StageMask::FRAGMENT, FRAGMENT)];
+        stage.staged(&stages, &Reflection::default(), &[])?;
+        let render = stage.tracker().render_state();
+        for (viewport, place) in render.viewports.iter_mut().zip(VIEWPORTS) {
+            let [x, y, width, height] = place.map(|side| side as f32);
+            (viewport.x, viewport.y, viewport.width, viewport.height) = (x, y, width, height);
+        }
+        let scissor = &mut render.scissor_boxes[3];
+        let [x, y, width, height] = BOX.map(|side| side as i32);
+        (scissor.x, scissor.y, scissor.width, scissor.height) = (x, y, width, height);
+        render.scissor_enable_mask = 1 << 3;
+        stage.draw(Topology::Points, 0, 4)
+    }
+
+    pub(in super::super) fn pixel(x: u32, y: u32) -> [u8; 4] {
+        let inside = |[left, bottom, width, height]: [u32; 4]| {
+            (left..left + width).contains(&x) && (bottom..bottom + height).contains(&y)
+        };
+        match VIEWPORTS.iter().position(|place| inside(*place)) {
+            Some(0) => [255, 0, 255, 255],
+            Some(1) => [0, 255, 255, 255],
+            Some(2) => [0, 0, 255, 255],
+            Some(_) if inside(BOX) => [255, 0, 255, 255],
+            _ => BLACK,
+        }
+    }
+}
