@@ -1,10 +1,12 @@
 //! What the driver can do, in the form of the wire.
 
+use runahead_core::backend::{BackendError, Outcome};
 use runahead_wire::{
     caps::{CapsHead, CapsLimits, CapsTexts, CapsView, FormatCaps},
     format::Format,
     limits,
-    values::{BackendKind, CapsBits, FormatFeatures, ShaderDialect},
+    payload::ResourceDesc,
+    values::{BackendKind, CapsBits, FormatFeatures, RefusedReason, ResourceTarget, ShaderDialect},
     zerocopy::transmute,
 };
 
@@ -13,7 +15,7 @@ use glow::HasContext;
 use crate::{
     bringup::Report,
     formats,
-    gl::{Gl, gl, raw},
+    gl::{FAILED, Gl, gl, raw},
     queries,
 };
 
@@ -95,6 +97,32 @@ impl Caps {
 
     pub(crate) const fn limits(&self) -> &CapsLimits {
         &self.limits
+    }
+
+    /// Whether a texture or renderbuffer is no larger than they may be.
+    ///
+    /// # Errors
+    /// It is too large.
+    pub(crate) fn hold(&self, desc: &ResourceDesc) -> Outcome {
+        let limits = &self.limits;
+        let flat = limits.max_texture_size;
+        let largest = match desc.target().ok_or(FAILED)? {
+            ResourceTarget::Renderbuffer => limits.max_renderbuffer_size,
+            ResourceTarget::Texture3D => limits.max_3d_texture_size,
+            ResourceTarget::CubeMap | ResourceTarget::CubeMapArray => limits.max_cube_map_texture_size,
+            // Its size is that of its buffer.
+            ResourceTarget::Buffer | ResourceTarget::TextureBuffer => return Ok(()),
+            _ => flat,
+        };
+        let deepest = match desc.target() {
+            Some(ResourceTarget::Texture3D) => largest,
+            _ => u32::MAX,
+        };
+        let fits = desc.width <= largest
+            && desc.height <= largest
+            && desc.depth <= deepest
+            && u32::from(desc.array_layers) <= limits.max_array_texture_layers.max(6);
+        if fits { Ok(()) } else { Err(BackendError::Refused(RefusedReason::TooLarge)) }
     }
 }
 

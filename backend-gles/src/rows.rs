@@ -118,6 +118,12 @@ impl Backend for Gles {
         resource: Handle,
     ) -> Outcome {
         let largest = self.caps.limits().max_buffer_size;
+        let image = match kind {
+            Kind::Buffer => None,
+            Kind::Renderbuffer => scope.objects.renderbuffers.get(resource).map(|object| &object.record.desc),
+            _ => scope.objects.textures.get(resource).map(|object| &object.record.desc),
+        };
+        image.map_or(Ok(()), |desc| self.caps.hold(desc))?;
         let (gl, native) = self.enter(scope.group)?;
         let home = native.home;
         native.points.stale();

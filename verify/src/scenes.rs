@@ -30,7 +30,7 @@ pub use reflection::Reflection;
 pub use shaders::Compiler;
 pub use stage::{
     Attribute, Complaint, Complaints, Indexed, Linked, Mapped, Maps, Stage, StageError, Written, rendered,
-    textured,
+    shape, textured,
 };
 
 /// Pixels along each side of a scene's surface.

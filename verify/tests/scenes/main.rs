@@ -4,6 +4,7 @@
 //! scenes is the same for every topology.
 
 mod gates;
+mod limits;
 mod loads;
 mod order;
 mod refused;
