@@ -188,7 +188,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "RUNAHEAD_CACHE",
         allowed: "0, or the path of a folder that nobody else writes",
-        default: "runahead/programs in the user's folder for caches",
+        default: "the user's own, in the folder for caches",
         what: "where translated programs are kept from run to run; 0: nowhere",
         set: |config, value| {
             config.programs = match value.as_bytes() {
