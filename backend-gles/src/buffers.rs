@@ -30,6 +30,8 @@ pub struct Buffer {
     pub(crate) named: Named<glow::NativeBuffer>,
     /// The store was defined and the driver not told yet: an upload of the whole does both at once.
     pending: bool,
+    /// Whether it is in the list of those that are.
+    listed: bool,
     /// The map that the client has. It goes before the name does.
     pub(crate) mapped: Option<maps::Entry>,
 }
@@ -108,24 +110,49 @@ impl Bound {
         buffer: Handle,
         largest: u64,
     ) -> Outcome {
-        let Some(object) = buffers.get_mut(buffer) else { return Err(FAILED) };
+        let object = buffers.get(buffer).ok_or(FAILED)?;
         if object.record.desc.buf_size > largest {
             return Err(BackendError::Refused(RefusedReason::TooLarge));
         }
-        if !object.twin.pending {
-            object.twin.pending = true;
-            if self.pending.len() == self.pending.capacity() {
-                self.forget_settled(buffers);
-            }
-            self.pending.push(buffer);
-        }
+        self.expect(buffers, buffer);
         Ok(())
+    }
+
+    /// Drops the contents of a whole buffer: the store is another one from now on. Anything less stays as it is.
+    pub(crate) fn drop_contents<S: Storage>(
+        &mut self,
+        buffers: &mut Buffers<S>,
+        buffer: Handle,
+        whole: bool,
+    ) {
+        let Some(object) = buffers.get(buffer) else { return };
+        // One that the driver never heard of has no contents.
+        if whole && object.record.desc.immutable == 0 && object.twin.named.name.is_some() {
+            self.expect(buffers, buffer);
+        }
+    }
+
+    /// The driver is to be told of a store.
+    fn expect<S: Storage>(&mut self, buffers: &mut Buffers<S>, buffer: Handle) {
+        let Some(object) = buffers.get_mut(buffer) else { return };
+        object.twin.pending = true;
+        if std::mem::replace(&mut object.twin.listed, true) {
+            return;
+        }
+        if self.pending.len() == self.pending.capacity() {
+            self.forget_settled(buffers);
+        }
+        self.pending.push(buffer);
     }
 
     /// Forgets the buffers that were told with their contents, or have ended: without a draw nobody else does.
     #[cold]
-    fn forget_settled<S: Storage>(&mut self, buffers: &Buffers<S>) {
-        self.pending.retain(|buffer| buffers.get(*buffer).is_some_and(|object| object.twin.pending));
+    fn forget_settled<S: Storage>(&mut self, buffers: &mut Buffers<S>) {
+        self.pending.retain(|buffer| {
+            let Some(object) = buffers.get_mut(*buffer) else { return false };
+            object.twin.listed = object.twin.pending;
+            object.twin.pending
+        });
         self.pending.reserve(self.pending.len() + 1);
     }
 
@@ -140,7 +167,11 @@ impl Bound {
     fn settle_all<S: Storage>(&mut self, gl: &Gl, home: u32, buffers: &mut Buffers<S>) -> Outcome {
         let mut settled = Ok(());
         while let Some(buffer) = self.pending.pop() {
-            let Some(object) = buffers.get_mut(buffer).filter(|object| object.twin.pending) else { continue };
+            let Some(object) = buffers.get_mut(buffer) else { continue };
+            object.twin.listed = false;
+            if !object.twin.pending {
+                continue;
+            }
             let desc = object.record.desc;
             let name = object.twin.name(gl, home)?;
             object.twin.pending = false;
@@ -229,26 +260,6 @@ impl Bound {
             gl!(gl, bind_buffer(glow::COPY_READ_BUFFER, None));
         }
         Ok(())
-    }
-
-    /// Drops the contents of a whole buffer: the store is another one from now on. Anything less stays as it is.
-    pub(crate) fn drop_contents<S: Storage>(
-        buffers: &mut Buffers<S>,
-        buffer: Handle,
-        whole: bool,
-    ) -> Option<Handle> {
-        let object = buffers.get_mut(buffer)?;
-        let free = whole && object.record.desc.immutable == 0 && !object.twin.pending;
-        // One that the driver never heard of has no contents.
-        (free && object.twin.named.name.is_some()).then(|| {
-            object.twin.pending = true;
-            buffer
-        })
-    }
-
-    /// The driver is to be told of a store that is pending.
-    pub(crate) fn expect(&mut self, buffer: Handle) {
-        self.pending.push(buffer);
     }
 
     /// Maps a store for a client in this process, for as long as the store is.

@@ -14,7 +14,6 @@ use glow::HasContext;
 
 use crate::{
     Gles,
-    buffers::Bound,
     context::Native,
     gl::{FAILED, Gl, gl},
 };
@@ -75,9 +74,7 @@ impl Native {
                 let buffers = &mut scope.objects.buffers;
                 let size = buffers.get(what.resource).map_or(0, |object| object.record.desc.buf_size);
                 let whole = what.offset == 0 && what.size == size;
-                if let Some(buffer) = Bound::drop_contents(buffers, what.resource, whole) {
-                    self.bound.expect(buffer);
-                }
+                self.bound.drop_contents(buffers, what.resource, whole);
             }
             // OpenGL ES has no call for it.
             InvalidateTarget::Texture => {}

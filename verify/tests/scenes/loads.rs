@@ -22,7 +22,10 @@ use runahead_wire::{
     handle::Kind,
     payload::*,
     pipe::Pipe,
-    values::{BufferUsage, Filter, MipFilter, PixelFormat, PixelType, ResourceTarget, StorageKind, Wrap},
+    values::{
+        BufferUsage, Filter, InvalidateTarget, MipFilter, PixelFormat, PixelType, ResourceTarget,
+        StorageKind, Wrap,
+    },
     zerocopy::IntoBytes,
 };
 
@@ -223,11 +226,27 @@ fn held(process: u32) -> (u64, usize) {
     (size, fs::read_dir(format!("/proc/{process}/fd")).expect("a process").count())
 }
 
-/// Objects of every kind that has a driver's object: made, used for something that makes the twin, and ended.
-fn lifetimes(pipe: &mut impl Session, slots: &mut SlotSpace<Heap>, sampler: Handle, count: u64) {
+/// Objects of every kind that has a driver's object: made, used for something that makes the twin, and ended. And one
+/// that stays, with contents that come and go.
+fn lifetimes(
+    pipe: &mut impl Session,
+    slots: &mut SlotSpace<Heap>,
+    (sampler, kept): (Handle, Handle),
+    count: u64,
+) {
     let piece = pipe.max_piece();
     let texel = [7; 4 * 16];
+    let drop = Invalidate {
+        resource: kept,
+        what: InvalidateTarget::Buffer.raw(),
+        size: texel.len() as u64,
+        ..Invalidate::default()
+    };
     for number in 0..count {
+        pipe.invalidate(&drop).expect("recorded");
+        upload::buffer(pipe, kept, 0, &texel, piece).expect("recorded");
+        pipe.resource_respecify(&buffer_of(kept, 64)).expect("recorded");
+        upload::buffer(pipe, kept, 0, &texel, piece).expect("recorded");
         let (band, kind) =
             if number % 2 == 0 { (Band::Buffer, Kind::Buffer) } else { (Band::Texture, Kind::Texture) };
         let handle = slots
@@ -281,10 +300,12 @@ fn program_with_lifetimes() {
     let server = client.process().expect("a process of its own").number();
     let mut slots = SlotSpace::<Heap>::default();
     let sampler = sampler(client.pipe(), &mut slots);
+    let kept = slots.mint_with(Band::Buffer, 1, |kept| client.pipe().resource_create(&buffer_of(kept, 64)));
+    let used = (sampler, kept.expect("a slot"));
     // Once around the stage, whose pages are fresh before.
-    lifetimes(client.pipe(), &mut slots, sampler, 600_000);
+    lifetimes(client.pipe(), &mut slots, used, 200_000);
     let before = [held(std::process::id()), held(server)];
-    lifetimes(client.pipe(), &mut slots, sampler, count);
+    lifetimes(client.pipe(), &mut slots, used, count);
     let after = [held(std::process::id()), held(server)];
     for ((before, after), who) in before.into_iter().zip(after).zip(["client", "server"]) {
         assert!(after.0 < before.0 + 2048, "{who}: {before:?} KiB and descriptors became {after:?}");
