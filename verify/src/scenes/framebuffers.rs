@@ -46,11 +46,6 @@ fn renderbuffer(resource: Handle, format: Format) -> Surface {
     }
 }
 
-/// Rgba bytes of an image; of what is bound, with a null handle.
-const fn sight(texture: Handle, level: u16, region: TexelBox) -> Sight {
-    Sight { texture, level, region, format: PixelFormat::Rgba, kind: PixelType::UnsignedByte }
-}
-
 /// A texture of eight bits a component.
 fn flat(side: u32) -> ResourceDesc {
     shape(ResourceTarget::Texture2D, Format::Rgba8, side, side)

@@ -77,8 +77,3 @@ fn show<P: Session>(stage: &mut Stage<'_, P>, number: u32) -> Result<(), StageEr
     cell(stage, number);
     stage.draw(Topology::TriangleStrip, 0, 4)
 }
-
-/// Rgba bytes of a level.
-const fn sight(texture: Handle, level: u16, region: TexelBox) -> Sight {
-    Sight { texture, level, region, format: PixelFormat::Rgba, kind: PixelType::UnsignedByte }
-}

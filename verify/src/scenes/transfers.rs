@@ -53,11 +53,6 @@ fn texels(level: u32, at: TexelBox) -> Vec<u8> {
     all
 }
 
-/// A whole level of a texture of four bytes a texel.
-const fn sight(texture: Handle, level: u16, region: TexelBox) -> Sight {
-    Sight { texture, level, region, format: PixelFormat::Rgba, kind: PixelType::UnsignedByte }
-}
-
 /// An array of images of four bytes a texel.
 fn array(target: ResourceTarget, side: u32, layers: u16, levels: u16) -> ResourceDesc {
     ResourceDesc { array_layers: layers, levels, ..shape(target, Format::Rgba8, side, side) }

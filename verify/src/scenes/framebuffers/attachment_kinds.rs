@@ -42,7 +42,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         stage.clear(color(shade(3)))?;
         let mut wanted = vec![9; 64 * layers as usize];
         wanted[64 * layer as usize..][..64].copy_from_slice(&shade(3).repeat(16));
-        stage.shows(name, &sight(texture, level, whole), &wanted)?;
+        stage.shows(name, &Sight::rgba(texture, level, whole), &wanted)?;
     }
     // Every layer at once.
     let layered = [
@@ -62,7 +62,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         stage.bind(FramebufferTarget::Both, &state);
         stage.clear(color(shade(5)))?;
         let whole = extent(4, 4, layers);
-        stage.shows(name, &sight(texture, 0, whole), &shade(5).repeat(16 * layers as usize))?;
+        stage.shows(name, &Sight::rgba(texture, 0, whole), &shade(5).repeat(16 * layers as usize))?;
     }
     // Eight of all kinds, with depth and stencil in one image.
     let (one, other) = (stage.image(flat(4))?, stage.renderbuffer(Format::Rgba8, 4, 4, 0)?);
@@ -98,9 +98,9 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         // What is read is another one each time, and nothing else.
         stage.bind(FramebufferTarget::Read, &FramebufferState { read_surface: surface, ..state });
         let name = format!("attachment {number}");
-        stage.shows(&name, &sight(Handle::NULL, 0, extent(4, 4, 1)), &shade(number).repeat(16))?;
+        stage.shows(&name, &Sight::rgba(Handle::NULL, 0, extent(4, 4, 1)), &shade(number).repeat(16))?;
     }
-    let seen = Sight { format: PixelFormat::StencilIndex, ..sight(Handle::NULL, 0, extent(4, 4, 1)) };
+    let seen = Sight { format: PixelFormat::StencilIndex, ..Sight::rgba(Handle::NULL, 0, extent(4, 4, 1)) };
     stage.shows("stencil", &seen, &[0x2A; 16])?;
     // None at all: the size is the framebuffer's own, and a draw to it is taken.
     let empty = FramebufferState { samples: 4, layers: 3, ..to(&[], 4) };

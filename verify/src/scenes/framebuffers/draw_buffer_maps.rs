@@ -37,13 +37,17 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         draw_all(stage, 4)?;
         for (number, (texture, wanted)) in textures.iter().zip(wanted).enumerate() {
             let name = format!("attachment {number} of {map:?}");
-            stage.shows(&name, &sight(*texture, 0, extent(4, 4, 1)), &wanted.repeat(16))?;
+            stage.shows(&name, &Sight::rgba(*texture, 0, extent(4, 4, 1)), &wanted.repeat(16))?;
         }
-        stage.shows("the read buffer", &sight(Handle::NULL, 0, extent(4, 4, 1)), &wanted[1].repeat(16))?;
+        stage.shows(
+            "the read buffer",
+            &Sight::rgba(Handle::NULL, 0, extent(4, 4, 1)),
+            &wanted[1].repeat(16),
+        )?;
         // A clear of a draw buffer goes where the output goes.
         stage.clear_color(2, ValueClass::Float, [0_f32, 0.0, 0.0, 0.0].map(f32::to_bits))?;
         if let Ok(attachment) = usize::try_from(map[2]) {
-            let seen = sight(textures[attachment], 0, extent(4, 4, 1));
+            let seen = Sight::rgba(textures[attachment], 0, extent(4, 4, 1));
             stage.shows("a cleared draw buffer", &seen, &[0; 64])?;
         }
     }

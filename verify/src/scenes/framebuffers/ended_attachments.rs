@@ -23,20 +23,20 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         let state = to(&[surface, kept], 4);
         stage.bind(FramebufferTarget::Both, &FramebufferState { read_surface: kept, ..state });
         draw_all(stage, 4)?;
-        stage.shows("before", &sight(stays, 0, extent(4, 4, 1)), &OTHER.repeat(16))?;
+        stage.shows("before", &Sight::rgba(stays, 0, extent(4, 4, 1)), &OTHER.repeat(16))?;
         // It leaves the framebuffer that is bound; the other image is drawn to as before.
         stage.destroy(kind, band, ends)?;
         stage.detached(ends);
         stage.fill(stays, 0, extent(4, 4, 1), &[9; 64])?;
         draw_all(stage, 4)?;
-        stage.shows("behind", &sight(stays, 0, extent(4, 4, 1)), &OTHER.repeat(16))?;
-        stage.shows("read", &sight(Handle::NULL, 0, extent(4, 4, 1)), &OTHER.repeat(16))?;
+        stage.shows("behind", &Sight::rgba(stays, 0, extent(4, 4, 1)), &OTHER.repeat(16))?;
+        stage.shows("read", &Sight::rgba(Handle::NULL, 0, extent(4, 4, 1)), &OTHER.repeat(16))?;
         // One in its slot is attached in its place, to a framebuffer of its own.
         let again = stage.image(flat(4))?;
         let state = to(&[stage.attachment(again, 0, 0)?, kept], 4);
         stage.bind(FramebufferTarget::Both, &state);
         draw_all(stage, 4)?;
-        stage.shows("again", &sight(again, 0, extent(4, 4, 1)), &ONE.repeat(16))?;
+        stage.shows("again", &Sight::rgba(again, 0, extent(4, 4, 1)), &ONE.repeat(16))?;
         // Storage that stays is another one under the same handle: what is attached is that one.
         let fixed = stage.image(ResourceDesc {
             samples: 4,
@@ -58,7 +58,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         for at in [0, 4, 16, 20] {
             wanted[at..at + 4].copy_from_slice(&ONE);
         }
-        stage.shows("other storage", &sight(resolved, 0, extent(4, 4, 1)), &wanted)?;
+        stage.shows("other storage", &Sight::rgba(resolved, 0, extent(4, 4, 1)), &wanted)?;
     }
     done(stage)
 }

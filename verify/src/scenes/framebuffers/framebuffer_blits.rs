@@ -54,15 +54,15 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     stage.target(Handle::NULL);
     blit(stage, (from, into), [0, 0, 4, 4], [8, 0, 0, 8], BufferMask::COLOR.raw())?;
     let wanted: Vec<u8> = (0..8).flat_map(|y| (0..8).flat_map(move |x| texel((7 - x) / 2, y / 2))).collect();
-    stage.shows("mirrored", &sight(drawn, 0, extent(8, 8, 1)), &wanted)?;
+    stage.shows("mirrored", &Sight::rgba(drawn, 0, extent(8, 8, 1)), &wanted)?;
     // From what is named to what is bound, and back.
     stage.clear(color([0, 0, 0, 255]))?;
     blit(stage, (from, Handle::NULL), [1, 1, 3, 3], [10, 20, 12, 22], BufferMask::COLOR.raw())?;
     let two: Vec<u8> = [texel(1, 1), texel(2, 1), texel(1, 2), texel(2, 2)].concat();
     let place = TexelBox { x: 10, y: 20, ..extent(2, 2, 1) };
-    stage.shows("to the surface", &sight(Handle::NULL, 0, place), &two)?;
+    stage.shows("to the surface", &Sight::rgba(Handle::NULL, 0, place), &two)?;
     blit(stage, (Handle::NULL, into), [10, 20, 12, 22], [0, 0, 2, 2], BufferMask::COLOR.raw())?;
-    stage.shows("from the surface", &sight(drawn, 0, extent(2, 2, 1)), &two)?;
+    stage.shows("from the surface", &Sight::rgba(drawn, 0, extent(2, 2, 1)), &two)?;
 
     // Samples, of a renderbuffer and of a texture and one of its layers.
     let samples = |target, layers| ResourceDesc {
@@ -85,7 +85,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         stage.clear(color(shade))?;
         blit(stage, (Handle::NULL, into), [0, 0, 4, 4], [4, 4, 8, 8], BufferMask::COLOR.raw())?;
         let place = TexelBox { x: 4, y: 4, ..extent(4, 4, 1) };
-        stage.shows(&format!("resolved {number}"), &sight(drawn, 0, place), &shade.repeat(16))?;
+        stage.shows(&format!("resolved {number}"), &Sight::rgba(drawn, 0, place), &shade.repeat(16))?;
     }
 
     // Depth and stencil, together and alone.
@@ -126,7 +126,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     let seen = Sight {
         format: PixelFormat::DepthStencil,
         kind: PixelType::UnsignedInt248,
-        ..sight(Handle::NULL, 0, extent(4, 4, 1))
+        ..Sight::rgba(Handle::NULL, 0, extent(4, 4, 1))
     };
     stage.shows("depth and stencil", &seen, &wanted)?;
     done(stage)

@@ -32,6 +32,13 @@ pub struct Sight {
     pub kind: PixelType,
 }
 
+impl Sight {
+    /// Pixels of four components of eight bits.
+    pub const fn rgba(texture: Handle, level: u16, region: TexelBox) -> Self {
+        Self { texture, level, region, format: PixelFormat::Rgba, kind: PixelType::UnsignedByte }
+    }
+}
+
 /// A box that begins at 0.
 pub const fn extent(width: u32, height: u32, depth: u32) -> TexelBox {
     TexelBox { x: 0, y: 0, z: 0, width, height, depth }

@@ -40,7 +40,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     stage.respecify(ResourceDesc { has_respecified_level: 1, respecified_level: 2, ..desc })?;
     fill(stage, 2, AGAIN)?;
     show(stage, 1)?;
-    stage.shows("the first level", &sight(texture, 0, extent(4, 4, 1)), &LEVELS[0].repeat(16))?;
+    stage.shows("the first level", &Sight::rgba(texture, 0, extent(4, 4, 1)), &LEVELS[0].repeat(16))?;
     // One face of a cube, of which the other ones stay.
     let cube = stage.image(shape(T::CubeMap, Format::Rgba8, 2, 2))?;
     stage.fill(cube, 0, extent(2, 2, 6), &LEVELS[1].repeat(24))?;
@@ -53,7 +53,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     let face = TexelBox { z: 1, ..extent(2, 2, 1) };
     stage.fill(cube, 0, face, &AGAIN.repeat(4))?;
     let wanted = [LEVELS[1].repeat(4), AGAIN.repeat(4), LEVELS[1].repeat(16)].concat();
-    stage.shows("faces", &sight(cube, 0, extent(2, 2, 6)), &wanted)?;
+    stage.shows("faces", &Sight::rgba(cube, 0, extent(2, 2, 6)), &wanted)?;
     // All of it again, larger and in another format: what is bound shows that.
     let desc = ResourceDesc { resource: texture, ..shape(T::Texture2D, Format::Rgb565, 8, 8) };
     stage.respecify(desc)?;

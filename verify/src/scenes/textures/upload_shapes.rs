@@ -72,7 +72,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
             stage.upload(texture, 0, UploadTarget::Whole, &regions, &blob)?;
             regions.iter().for_each(|region| level.take(region, &blob));
             let name = format!("{:?}", desc.target());
-            stage.shows(&name, &sight(texture, 0, level.size), &level.bytes)?;
+            stage.shows(&name, &Sight::rgba(texture, 0, level.size), &level.bytes)?;
         }
     }
     // Faces: each by its name, and several as slices.
@@ -85,7 +85,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     stage.upload(cube, 0, UploadTarget::Whole, &[several], &blob)?;
     level.take(&SubRegion { z: 4, ..one }, &blob);
     level.take(&several, &blob);
-    stage.shows("faces", &sight(cube, 0, level.size), &level.bytes)?;
+    stage.shows("faces", &Sight::rgba(cube, 0, level.size), &level.bytes)?;
     // Layers of cubes.
     let cubes = ResourceDesc { array_layers: 12, ..shape(T::CubeMapArray, Format::Rgba8, 8, 8) };
     let cubes = stage.image(cubes)?;
@@ -93,7 +93,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     stage.fill(cubes, 0, level.size, &level.bytes.clone())?;
     stage.upload(cubes, 0, UploadTarget::Whole, &[SubRegion { z: 7, ..several }], &blob)?;
     level.take(&SubRegion { z: 7, ..several }, &blob);
-    stage.shows("layers of cubes", &sight(cubes, 0, level.size), &level.bytes)?;
+    stage.shows("layers of cubes", &Sight::rgba(cubes, 0, level.size), &level.bytes)?;
     // Rows of one dimension, with gaps between them.
     let lines = ResourceDesc { array_layers: 4, ..shape(T::Texture1DArray, Format::Rgba8, 8, 1) };
     let lines = stage.image(lines)?;
@@ -103,14 +103,14 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         stage.upload(lines, 0, UploadTarget::Whole, &[rows], &blob)?;
         level.take(&rows, &blob);
     }
-    stage.shows("rows", &sight(lines, 0, level.size), &level.bytes)?;
+    stage.shows("rows", &Sight::rgba(lines, 0, level.size), &level.bytes)?;
     // Blocks, of which the last of a row and of a column are cut off.
     let blocks = stage.image(shape(T::Texture2D, Format::Rgb8Etc2, 10, 6))?;
     let words: Vec<u8> = (0..64).collect();
     let all = region([0, 0, 0], [10, 6, 1], [0, 32, 0]);
     stage.upload(blocks, 0, UploadTarget::Whole, &[all], &words)?;
     let (format, kind) = (PixelFormat::Compressed, PixelType::Undefined);
-    let seen = Sight { format, kind, ..sight(blocks, 0, extent(10, 6, 1)) };
+    let seen = Sight { format, kind, ..Sight::rgba(blocks, 0, extent(10, 6, 1)) };
     let wanted = [&words[..24], &words[32..56]].concat();
     stage.shows("blocks", &seen, &wanted)?;
     let part = region([4, 0, 0], [6, 4, 1], [40, 0, 0]);
@@ -124,7 +124,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         stage.upload(many, 0, UploadTarget::Whole, &[texel], &blob)?;
         level.take(&texel, &blob);
     }
-    stage.shows("64 records", &sight(many, 0, level.size), &level.bytes)?;
+    stage.shows("64 records", &Sight::rgba(many, 0, level.size), &level.bytes)?;
     stage.clear(color(DONE))
 }
 

@@ -42,10 +42,10 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
             let at = (((z * whole.height + y) * whole.width + 1) * 4) as usize;
             wanted[at..at + 8].copy_from_slice(&texel.repeat(2));
         }
-        stage.shows(&format!("{:?}", desc.target()), &sight(texture, 0, whole), &wanted)?;
+        stage.shows(&format!("{:?}", desc.target()), &Sight::rgba(texture, 0, whole), &wanted)?;
         // No value fills with zeros.
         clear(stage, texture, 0, whole, &[])?;
-        stage.shows("zeros", &sight(texture, 0, whole), &vec![0; wanted.len()])?;
+        stage.shows("zeros", &Sight::rgba(texture, 0, whole), &vec![0; wanted.len()])?;
     }
     // Formats that are not drawn to, or not by their size.
     let formats: [(Format, &[u8]); 6] = [
@@ -68,7 +68,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
             _ => (PixelFormat::Compressed, PixelType::Undefined),
         };
         let count = if format == PixelFormat::Compressed { 4 } else { 64 };
-        let seen = Sight { format, kind, ..sight(texture, 0, extent(8, 8, 1)) };
+        let seen = Sight { format, kind, ..Sight::rgba(texture, 0, extent(8, 8, 1)) };
         stage.shows(&format!("{format:?}"), &seen, &texel.repeat(count))?;
     }
     done(stage)

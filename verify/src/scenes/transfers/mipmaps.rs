@@ -82,7 +82,8 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         stage.fill(texture, 0, extent(4, 4, 1), &pairs(&one, &other, 16))?;
         generate(stage, texture, 0, 2)?;
         for (level, side) in [(1, 2), (2, 1)] {
-            let seen = Sight { format: components, kind, ..sight(texture, level, extent(side, side, 1)) };
+            let seen =
+                Sight { format: components, kind, ..Sight::rgba(texture, level, extent(side, side, 1)) };
             stage.shows(name, &seen, &mean.repeat((side * side) as usize))?;
         }
     }
@@ -105,7 +106,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         stage.fill(texture, 0, base, &pairs(&one, &other, count(base)))?;
         generate(stage, texture, 0, 1)?;
         let name = format!("{:?}", desc.target());
-        stage.shows(&name, &sight(texture, 1, next), &mean.repeat(count(next)))?;
+        stage.shows(&name, &Sight::rgba(texture, 1, next), &mean.repeat(count(next)))?;
     }
     // From a level in between: the one before stays, and so does the one behind.
     let texture = stage.image(ResourceDesc { levels: 4, ..shape(T::Texture2D, Format::Rgba8, 8, 8) })?;
@@ -118,9 +119,9 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         stage.fill(texture, level, extent(side, side, 1), &filled)?;
     }
     generate(stage, texture, 1, 1)?;
-    stage.shows("before", &sight(texture, 0, extent(8, 8, 1)), &[0; 256])?;
-    stage.shows("made", &sight(texture, 2, extent(2, 2, 1)), &mean.repeat(4))?;
-    stage.shows("behind", &sight(texture, 3, extent(1, 1, 1)), &[3; 4])?;
+    stage.shows("before", &Sight::rgba(texture, 0, extent(8, 8, 1)), &[0; 256])?;
+    stage.shows("made", &Sight::rgba(texture, 2, extent(2, 2, 1)), &mean.repeat(4))?;
+    stage.shows("behind", &Sight::rgba(texture, 3, extent(1, 1, 1)), &[3; 4])?;
     done(stage)
 }
 

@@ -38,18 +38,18 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
             size: SIZE as u64,
             ..Default::default()
         })?;
-        stage.pack(&sight(texture, 0, whole), buffer, place, 192)?;
+        stage.pack(&Sight::rgba(texture, 0, whole), buffer, place, 192)?;
         stage.expect(buffer, 0, &packed(SIZE, place, 4, 16, &texels(0, whole)))?;
         // Of the framebuffer, which is the second layer.
         let part = TexelBox { x: 1, y: 1, ..extent(3, 2, 1) };
-        stage.pack(&sight(Handle::NULL, 0, part), other, place, 24)?;
+        stage.pack(&Sight::rgba(Handle::NULL, 0, part), other, place, 24)?;
         let seen = texels(0, TexelBox { z: 1, ..part });
         stage.expect(other, 0, &packed(SIZE, place, 2, 12, &seen))?;
     }
     // What was packed is uploaded again at once: nothing waited for it.
     let buffer = stage.buffer_of(64, BufferUsage::StreamRead)?;
     let layer = TexelBox { z: 2, ..extent(4, 4, 1) };
-    stage.pack(&sight(texture, 0, layer), buffer, [0, 16, 64], 64)?;
+    stage.pack(&Sight::rgba(texture, 0, layer), buffer, [0, 16, 64], 64)?;
     stage.clear(color([255, 0, 255, 0]))?;
     stage.expect(buffer, 0, &texels(0, layer))?;
     // Blue first.
@@ -59,7 +59,12 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         .iter()
         .flat_map(|texel| [texel[2], texel[1], texel[0], texel[3]])
         .collect();
-    stage.pack(&Sight { format: PixelFormat::Bgra, ..sight(texture, 0, layer) }, buffer, [0, 16, 64], 64)?;
+    stage.pack(
+        &Sight { format: PixelFormat::Bgra, ..Sight::rgba(texture, 0, layer) },
+        buffer,
+        [0, 16, 64],
+        64,
+    )?;
     stage.expect(buffer, 0, &swapped)?;
     done(stage)
 }

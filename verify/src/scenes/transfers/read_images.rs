@@ -19,18 +19,18 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
         let texture = stage.image(desc)?;
         stage.fill(texture, 0, whole, &texels(0, whole))?;
         let name = format!("{:?}", desc.target());
-        stage.shows(&name, &sight(texture, 0, whole), &texels(0, whole))?;
+        stage.shows(&name, &Sight::rgba(texture, 0, whole), &texels(0, whole))?;
         let (y, height) = (whole.height as i32 / 4, whole.height.min(3));
         let (z, depth) = (whole.depth as i32 / 2, whole.depth.div_ceil(3));
         let part = TexelBox { x: 1, y, z, width: 2, height, depth };
-        stage.shows(&name, &sight(texture, 0, part), &texels(0, part))?;
+        stage.shows(&name, &Sight::rgba(texture, 0, part), &texels(0, part))?;
         // Bands, of which none begins or ends where a slice does, and some within a row.
         let all = texels(0, whole);
         for band in [16, 48, 20, 100] {
             let mut got = Vec::new();
             for at in (0..all.len()).step_by(band) {
                 let size = band.min(all.len() - at);
-                got.extend(stage.bytes_of(&sight(texture, 0, whole), at as u64, size)?);
+                got.extend(stage.bytes_of(&Sight::rgba(texture, 0, whole), at as u64, size)?);
             }
             if got != all {
                 return Err(StageError::Wrong(format!("{name} in bands of {band} bytes")));
@@ -75,7 +75,7 @@ pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(),
     ];
     for (format, kind, wanted) in cases {
         for texture in [Handle::NULL, flat] {
-            let seen = Sight { format, kind, ..sight(texture, 0, at) };
+            let seen = Sight { format, kind, ..Sight::rgba(texture, 0, at) };
             stage.shows(&format!("{format:?} {kind:?}"), &seen, &wanted)?;
         }
     }
