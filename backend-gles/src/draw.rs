@@ -28,9 +28,6 @@ mod restart;
 pub(crate) use ranges::Several;
 use ranges::{Call, Indices, Restart, count};
 
-/// `GL_PRIMITIVE_RESTART_FOR_PATCHES_SUPPORTED` (OpenGL ES 3.2 table 21.43).
-const RESTART_FOR_PATCHES: u32 = 0x8221;
-
 /// The driver's name of a topology; none where it does not have it.
 const fn mode(topology: Topology, able: &Able) -> Option<u32> {
     Some(match topology {
@@ -165,11 +162,7 @@ impl Native {
         let stages = program.and_then(|program| program.record.desc.stage_mask());
         let takes = stages.is_some_and(|stages| stages.contains(StageMask::TESS_EVALUATION));
         let restarts = info.index_size != 0 && info.flags & DrawFlags::PRIMITIVE_RESTART.raw8() != 0;
-        if takes && (!restarts || gl!(gl, get_parameter_bool(RESTART_FOR_PATCHES))) {
-            Ok(())
-        } else {
-            Err(UNSUPPORTED)
-        }
+        if takes && (!restarts || gl.extended.able.patch_restart) { Ok(()) } else { Err(UNSUPPORTED) }
     }
 
     /// Brings everything that a draw looks at up to date; `false` when there is no program to draw with.

@@ -3,6 +3,8 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+use runahead_wire::limits::COLOR_ATTACHMENTS;
+
 use crate::egl::Loader;
 
 /// What gives a function.
@@ -35,7 +37,7 @@ macro_rules! extended {
                 load: &mut Loader<'_>,
                 version: u32,
                 has: &dyn Fn(&str) -> bool,
-                draw_buffers: u32,
+                able: Able,
             ) -> Self {
                 Self {
                     $( $field: {
@@ -46,7 +48,7 @@ macro_rules! extended {
                             unsafe { std::mem::transmute::<*const c_void, Function>(found) }
                         })
                     }, )+
-                    able: Able::new(version, has, draw_buffers),
+                    able,
                 }
             }
         }
@@ -177,12 +179,25 @@ pub(crate) struct Able {
     pub(crate) adjacency: bool,
     /// State of each draw buffer.
     pub(crate) indexed_draw_buffers: bool,
+    /// Vertices of a patch, at most.
+    pub(crate) patch_vertices: i32,
+    /// An index that ends a patch.
+    pub(crate) patch_restart: bool,
     /// How many draw buffers there are.
     pub(crate) draw_buffers: u32,
+    /// How many colours a framebuffer has.
+    pub(crate) color_attachments: u32,
 }
 
+/// `GL_PRIMITIVE_RESTART_FOR_PATCHES_SUPPORTED` (OpenGL ES 3.2 table 21.43).
+const RESTART_FOR_PATCHES: u32 = 0x8221;
+
 impl Able {
-    fn new(version: u32, has: &dyn Fn(&str) -> bool, draw_buffers: u32) -> Self {
+    /// What a driver has; `number` asks it for a number.
+    pub(crate) fn new(version: u32, has: &dyn Fn(&str) -> bool, number: &dyn Fn(u32) -> i32) -> Self {
+        let patches = version >= 32 || has("GL_EXT_tessellation_shader") || has("GL_OES_tessellation_shader");
+        // Every driver has at least four of both (OpenGL ES 3.0 table 6.28).
+        let count = |name| u32::try_from(number(name)).unwrap_or(0).max(4);
         Self {
             dual_source: has("GL_EXT_blend_func_extended"),
             clip_distances: has("GL_EXT_clip_cull_distance") || has("GL_APPLE_clip_distance"),
@@ -190,10 +205,13 @@ impl Able {
             srgb_control: has("GL_EXT_sRGB_write_control"),
             multisample_control: has("GL_EXT_multisample_compatibility"),
             debug: version >= 32 || has("GL_KHR_debug"),
-            patches: version >= 32 || has("GL_EXT_tessellation_shader") || has("GL_OES_tessellation_shader"),
+            patches,
             adjacency: version >= 32 || has("GL_EXT_geometry_shader") || has("GL_OES_geometry_shader"),
             indexed_draw_buffers: version >= 32,
-            draw_buffers,
+            patch_vertices: if patches { number(glow::MAX_PATCH_VERTICES) } else { 0 },
+            patch_restart: patches && number(RESTART_FOR_PATCHES) != 0,
+            draw_buffers: count(glow::MAX_DRAW_BUFFERS).min(COLOR_ATTACHMENTS as u32),
+            color_attachments: count(glow::MAX_COLOR_ATTACHMENTS),
         }
     }
 }

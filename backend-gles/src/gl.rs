@@ -11,9 +11,12 @@ use std::{
 
 use glow::HasContext;
 use runahead_core::backend::{BackendError, Outcome};
-use runahead_wire::{Bulk, limits, values::RefusedReason};
+use runahead_wire::{Bulk, values::RefusedReason};
 
-use crate::{egl::Loader, extended::Extended};
+use crate::{
+    egl::Loader,
+    extended::{Able, Extended},
+};
 
 /// What this server does not do. The client hears of it by name.
 pub(crate) const UNSUPPORTED: BackendError = BackendError::Refused(RefusedReason::Unsupported);
@@ -182,10 +185,10 @@ impl Gl {
         let extensions = api.supported_extensions();
         let has = |extension: &str| extensions.contains(extension);
         // SAFETY: the context is current.
-        let buffers = unsafe { api.get_parameter_i32(glow::MAX_DRAW_BUFFERS) };
-        let buffers = u32::try_from(buffers).unwrap_or(1).min(limits::COLOR_ATTACHMENTS as u32);
+        let number = |name| unsafe { api.get_parameter_i32(name) };
+        let able = Able::new(version, &has, &number);
         // SAFETY: the caller's promise.
-        let extended = unsafe { Extended::load(load, version, &has, buffers) };
+        let extended = unsafe { Extended::load(load, version, &has, able) };
         Ok(Self { api, raw, setters, extended, version })
     }
 

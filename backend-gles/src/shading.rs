@@ -96,16 +96,12 @@ impl Native {
     fn sync_patch<S: Storage>(&mut self, gl: &Gl, scope: &Scope<'_, Gles, S>) -> Outcome {
         let vertices = scope.bind.state.patch.vertices;
         if self.patch != vertices {
-            let count =
-                i32::try_from(vertices).ok().filter(|count| (1..=self.most_patch(gl)).contains(count));
+            let most = gl.extended.able.patch_vertices;
+            let count = i32::try_from(vertices).ok().filter(|count| (1..=most).contains(count));
             gl!(gl, patch_parameter_i32(glow::PATCH_VERTICES, count.ok_or(UNSUPPORTED)?));
             self.patch = vertices;
         }
         Ok(())
-    }
-
-    fn most_patch(&self, gl: &Gl) -> i32 {
-        gl!(gl, get_parameter_i32(glow::MAX_PATCH_VERTICES))
     }
 
     /// Takes note of what a program reads: its record is part of what the syncs look at.

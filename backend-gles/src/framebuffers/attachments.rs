@@ -70,10 +70,10 @@ pub(super) fn attach<S: Storage>(
         let none = Surface::default();
         let surface = attachment.map_or(&none, |attachment| &state.color[attachment]);
         // Beyond what the driver has, nothing can be attached, and nothing was.
-        if is_none(surface) && at >= 4 && at >= most(gl) {
-            continue;
-        }
-        if at >= 4 && at >= most(gl) {
+        if at >= gl.extended.able.color_attachments {
+            if is_none(surface) {
+                continue;
+            }
             return Err(UNSUPPORTED);
         }
         attach_one(gl, (home, units), objects, target, glow::COLOR_ATTACHMENT0 + at, surface)?;
@@ -91,11 +91,6 @@ pub(super) fn attach<S: Storage>(
     }
     let at = points.iter().position(|at| at.is_some_and(|at| state.color[at] == *seen));
     Ok(at.map_or(glow::NONE, |at| glow::COLOR_ATTACHMENT0 + at as u32))
-}
-
-/// Attachment points of colours.
-fn most(gl: &Gl) -> u32 {
-    u32::try_from(gl!(gl, get_parameter_i32(glow::MAX_COLOR_ATTACHMENTS))).unwrap_or(0)
 }
 
 /// The size of a framebuffer without attachments.
