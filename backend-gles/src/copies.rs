@@ -138,33 +138,14 @@ impl Native {
             FormatClass::Stencil => (glow::STENCIL_ATTACHMENT, glow::STENCIL_BUFFER_BIT),
             _ => (glow::DEPTH_STENCIL_ATTACHMENT, glow::DEPTH_BUFFER_BIT | glow::STENCIL_BUFFER_BIT),
         };
-        self.framebuffers.draw_image(gl, (self.home, &mut self.units), scope.objects, &surface, point)?;
+        let (state, target) = ((self.home, &mut self.units), glow::DRAW_FRAMEBUFFER);
+        self.framebuffers.bind_image(gl, state, scope.objects, target, &surface, point)?;
         let (width, height) = (copy.width as i32, copy.height as i32);
         let (x, y) = (copy.x_offset, copy.y_offset);
-        let scissor = gl!(gl, is_enabled(glow::SCISSOR_TEST));
+        let src = [copy.x, copy.y, copy.x + width, copy.y + height];
         gl.clear_errors();
-        if scissor {
-            gl!(gl, disable(glow::SCISSOR_TEST));
-        }
-        gl!(
-            gl,
-            blit_framebuffer(
-                copy.x,
-                copy.y,
-                copy.x + width,
-                copy.y + height,
-                x,
-                y,
-                x + width,
-                y + height,
-                mask,
-                glow::NEAREST
-            )
-        );
+        self.render.uncut(gl, || gl.blit(src, [x, y, x + width, y + height], mask, glow::NEAREST));
         let copied = gl.outcome();
-        if scissor {
-            gl!(gl, enable(glow::SCISSOR_TEST));
-        }
         self.framebuffers.let_go(gl);
         copied
     }

@@ -279,24 +279,14 @@ impl Native {
         };
         let mask = mask(blit.mask().ok_or(FAILED)?);
         gl.clear_errors();
-        if self.resolve_apart(gl, scope, blit, mask)? {
+        let corners = (
+            [blit.src_x0, blit.src_y0, blit.src_x1, blit.src_y1],
+            [blit.dst_x0, blit.dst_y0, blit.dst_x1, blit.dst_y1],
+        );
+        if self.resolve_apart(gl, scope, blit, corners, mask)? {
             return gl.outcome();
         }
-        gl!(
-            gl,
-            blit_framebuffer(
-                blit.src_x0,
-                blit.src_y0,
-                blit.src_x1,
-                blit.src_y1,
-                blit.dst_x0,
-                blit.dst_y0,
-                blit.dst_x1,
-                blit.dst_y1,
-                mask,
-                filter
-            )
-        );
+        gl.blit(corners.0, corners.1, mask, filter);
         gl.outcome()
     }
 }

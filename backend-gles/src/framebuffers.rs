@@ -20,7 +20,7 @@ use crate::{
 
 mod attachments;
 
-pub(crate) use attachments::surface;
+pub(crate) use attachments::{image, surface};
 
 /// Twin of a framebuffer.
 #[derive(Debug, Default)]
@@ -206,63 +206,51 @@ impl Framebuffers {
         Ok(name)
     }
 
-    /// Binds one image for reads, through a framebuffer of our own.
-    pub(crate) fn read_image<S: Storage>(
+    /// Binds one image for draws or for reads, through a framebuffer of our own.
+    pub(crate) fn bind_image<S: Storage>(
         &mut self,
         gl: &Gl,
         (home, units): (u32, &mut Units),
         objects: &mut Objects<Gles, S>,
+        target: u32,
         surface: &Surface,
         attachment: u32,
     ) -> Outcome {
-        let name = self.scratch(gl)?;
-        self.read_seen = u64::MAX;
-        self.bind_read(gl, Some(name));
-        alone(gl, (home, units), objects, glow::READ_FRAMEBUFFER, surface, attachment)
-    }
-
-    /// Binds one image for draws, through a framebuffer of our own.
-    pub(crate) fn draw_image<S: Storage>(
-        &mut self,
-        gl: &Gl,
-        (home, units): (u32, &mut Units),
-        objects: &mut Objects<Gles, S>,
-        surface: &Surface,
-        attachment: u32,
-    ) -> Outcome {
-        let name = self.scratch(gl)?;
-        self.draw_seen = u64::MAX;
-        self.bind_draw(gl, Some(name));
-        alone(gl, (home, units), objects, glow::DRAW_FRAMEBUFFER, surface, attachment)
-    }
-
-    /// Binds a texture of ours for draws, in the same way.
-    pub(crate) fn draw_texture(&mut self, gl: &Gl, texture: glow::NativeTexture) -> Outcome {
-        let name = self.scratch(gl)?;
-        self.draw_seen = u64::MAX;
-        self.bind_draw(gl, Some(name));
-        let (target, attachment) = (glow::DRAW_FRAMEBUFFER, glow::COLOR_ATTACHMENT0);
-        gl!(gl, framebuffer_texture_2d(target, attachment, glow::TEXTURE_2D, Some(texture), 0));
-        attachments::is_complete(gl, target)
-    }
-
-    /// Binds a texture of ours for reads, in the same way.
-    pub(crate) fn read_texture(&mut self, gl: &Gl, texture: glow::NativeTexture) -> Outcome {
-        let name = self.scratch(gl)?;
-        self.read_seen = u64::MAX;
-        self.bind_read(gl, Some(name));
-        let (target, attachment) = (glow::READ_FRAMEBUFFER, glow::COLOR_ATTACHMENT0);
-        gl!(gl, framebuffer_texture_2d(target, attachment, glow::TEXTURE_2D, Some(texture), 0));
-        attachments::is_complete(gl, target)
-    }
-
-    fn scratch(&mut self, gl: &Gl) -> Outcome<glow::NativeFramebuffer> {
-        if let Some(name) = self.scratch {
-            return Ok(name);
+        self.bind_scratch(gl, target)?;
+        let packed = attachment == glow::DEPTH_STENCIL_ATTACHMENT;
+        let points: &[u32] =
+            if packed { &[glow::DEPTH_ATTACHMENT, glow::STENCIL_ATTACHMENT] } else { &[attachment] };
+        for point in points {
+            attachments::attach_one(gl, (home, units), objects, target, *point, surface)?;
         }
-        let name = gl!(gl, create_framebuffer()).map_err(|_| FAILED)?;
-        self.scratch = Some(name);
-        Ok(name)
+        attachments::is_complete(gl, target)
+    }
+
+    /// Binds a texture of ours, in the same way.
+    pub(crate) fn bind_texture(&mut self, gl: &Gl, target: u32, texture: glow::NativeTexture) -> Outcome {
+        self.bind_scratch(gl, target)?;
+        let attachment = glow::COLOR_ATTACHMENT0;
+        gl!(gl, framebuffer_texture_2d(target, attachment, glow::TEXTURE_2D, Some(texture), 0));
+        attachments::is_complete(gl, target)
+    }
+
+    fn bind_scratch(&mut self, gl: &Gl, target: u32) -> Outcome {
+        let name = match self.scratch {
+            Some(name) => name,
+            None => {
+                let name = gl!(gl, create_framebuffer()).map_err(|_| FAILED)?;
+                self.scratch = Some(name);
+                name
+            }
+        };
+        if target == glow::DRAW_FRAMEBUFFER {
+            self.draw_seen = u64::MAX;
+            self.bind_draw(gl, Some(name));
+        } else {
+            self.read_seen = u64::MAX;
+            self.bind_read(gl, Some(name));
+        }
+        Ok(())
     }
 
     /// Lets go of the image that was bound alone: attached, it would outlive its end.
@@ -296,24 +284,6 @@ impl Framebuffers {
         self.draw_seen = u64::MAX;
         self.read_seen = u64::MAX;
     }
-}
-
-/// Attaches one image to the framebuffer of ours that is bound to a target.
-fn alone<S: Storage>(
-    gl: &Gl,
-    (home, units): (u32, &mut Units),
-    objects: &mut Objects<Gles, S>,
-    target: u32,
-    surface: &Surface,
-    attachment: u32,
-) -> Outcome {
-    let packed = attachment == glow::DEPTH_STENCIL_ATTACHMENT;
-    let points: &[u32] =
-        if packed { &[glow::DEPTH_ATTACHMENT, glow::STENCIL_ATTACHMENT] } else { &[attachment] };
-    for point in points {
-        attachments::attach_one(gl, (home, units), objects, target, *point, surface)?;
-    }
-    attachments::is_complete(gl, target)
 }
 
 /// Draw buffers that are not none.

@@ -218,6 +218,12 @@ impl Gl {
         }
     }
 
+    /// Blits between rectangles, each as its two corners.
+    pub(crate) fn blit(&self, src: [i32; 4], dst: [i32; 4], mask: u32, filter: u32) {
+        let ([x0, y0, x1, y1], [to_x0, to_y0, to_x1, to_y1]) = (src, dst);
+        gl!(self, blit_framebuffer(x0, y0, x1, y1, to_x0, to_y0, to_x1, to_y1, mask, filter));
+    }
+
     /// Turns a capability on or off.
     pub(crate) fn switch(&self, capability: u32, on: bool) {
         if on {

@@ -10,7 +10,6 @@ use runahead_core::{
 use runahead_wire::{
     Handle,
     payload::{Blit, ResourceDesc},
-    values::SurfaceKind,
 };
 
 use glow::HasContext;
@@ -18,7 +17,7 @@ use glow::HasContext;
 use crate::{
     Gles,
     context::Native,
-    formats,
+    formats, framebuffers,
     gl::{FAILED, Gl, UNSUPPORTED, gl},
 };
 
@@ -30,12 +29,9 @@ impl Native {
         gl: &Gl,
         scope: &mut Scope<'_, Gles, S>,
         blit: &Blit,
+        (src, dst): ([i32; 4], [i32; 4]),
         mask: u32,
     ) -> Outcome<bool> {
-        let (src, dst) = (
-            [blit.src_x0, blit.src_y0, blit.src_x1, blit.src_y1],
-            [blit.dst_x0, blit.dst_y0, blit.dst_x1, blit.dst_y1],
-        );
         let read = if blit.read_fbo.is_null() { scope.bind.state.read_framebuffer } else { blit.read_fbo };
         let Some(seen) = seen(scope, read).filter(|seen| seen.samples > 0) else { return Ok(false) };
         let draw = if blit.draw_fbo.is_null() { scope.bind.state.draw_framebuffer } else { blit.draw_fbo };
@@ -54,17 +50,12 @@ impl Native {
             self.units.work(gl, glow::TEXTURE_2D, between)?;
             gl!(gl, tex_storage_2d(glow::TEXTURE_2D, 1, spelling.internal, width, height));
             gl.outcome()?;
-            self.framebuffers.draw_texture(gl, between)?;
-            let scissor = gl!(gl, is_enabled(glow::SCISSOR_TEST));
-            gl.switch(glow::SCISSOR_TEST, false);
-            let [x0, y0, x1, y1] = src;
-            gl!(gl, blit_framebuffer(x0, y0, x1, y1, x0, y0, x1, y1, mask, glow::NEAREST));
-            gl.switch(glow::SCISSOR_TEST, scissor);
-            self.framebuffers.read_texture(gl, between)?;
+            self.framebuffers.bind_texture(gl, glow::DRAW_FRAMEBUFFER, between)?;
+            self.render.uncut(gl, || gl.blit(src, src, mask, glow::NEAREST));
+            self.framebuffers.bind_texture(gl, glow::READ_FRAMEBUFFER, between)?;
             let state = (self.home, &mut self.units);
             self.framebuffers.draw(gl, state, scope, draw)?;
-            let [to_x0, to_y0, to_x1, to_y1] = dst;
-            gl!(gl, blit_framebuffer(x0, y0, x1, y1, to_x0, to_y0, to_x1, to_y1, mask, glow::NEAREST));
+            gl.blit(src, dst, mask, glow::NEAREST);
             Ok(())
         };
         let resolved = resolve();
@@ -75,24 +66,10 @@ impl Native {
     }
 }
 
-fn image<S: Storage>(
-    scope: &Scope<'_, Gles, S>,
-    kind: Option<SurfaceKind>,
-    resource: Handle,
-) -> Option<ResourceDesc> {
-    match kind? {
-        SurfaceKind::Texture => scope.objects.textures.get(resource).map(|object| object.record.desc),
-        SurfaceKind::Renderbuffer => {
-            scope.objects.renderbuffers.get(resource).map(|object| object.record.desc)
-        }
-        SurfaceKind::None => None,
-    }
-}
-
 /// The image that reads of a framebuffer see.
 fn seen<S: Storage>(scope: &Scope<'_, Gles, S>, fbo: Handle) -> Option<ResourceDesc> {
     let surface = &scope.objects.framebuffers.get(fbo)?.record.read_surface;
-    image(scope, surface.kind(), surface.resource)
+    framebuffers::image(scope.objects, surface)
 }
 
 /// The first image that is drawn to.
@@ -100,5 +77,5 @@ fn drawn<S: Storage>(scope: &Scope<'_, Gles, S>, fbo: Handle) -> Option<Resource
     let state = &scope.objects.framebuffers.get(fbo)?.record;
     let first = state.draw_buffers.iter().find_map(|buffer| usize::try_from(*buffer).ok())?;
     let surface = state.color.get(first)?;
-    image(scope, surface.kind(), surface.resource)
+    framebuffers::image(scope.objects, surface)
 }

@@ -116,6 +116,19 @@ impl Render {
         if self.lacks.nothing() { Ok(()) } else { self.lacks.allow_write(target()) }
     }
 
+    /// Does what no scissor box may cut.
+    pub(crate) fn uncut<T>(&self, gl: &Gl, whole: impl FnOnce() -> T) -> T {
+        let cuts = self.state.scissor_enable_mask & 1 != 0;
+        if cuts {
+            viewports::switch_first(gl, false);
+        }
+        let done = whole();
+        if cuts {
+            viewports::switch_first(gl, true);
+        }
+        done
+    }
+
     #[cold]
     #[inline(never)]
     fn apply(&mut self, gl: &Gl, new: &RenderState) -> Outcome {

@@ -201,6 +201,17 @@ pub(super) fn attach_one<S: Storage>(
     Ok(())
 }
 
+/// What is known of the image that is attached.
+pub(crate) fn image<S: Storage>(objects: &Objects<Gles, S>, surface: &Surface) -> Option<ResourceDesc> {
+    match surface.kind()? {
+        SurfaceKind::Texture => objects.textures.get(surface.resource).map(|object| object.record.desc),
+        SurfaceKind::Renderbuffer => {
+            objects.renderbuffers.get(surface.resource).map(|object| object.record.desc)
+        }
+        SurfaceKind::None => None,
+    }
+}
+
 /// One image of a texture, as an attachment: slice, layer or face `z`.
 pub(crate) fn surface(desc: &ResourceDesc, resource: Handle, level: u16, z: u32) -> Surface {
     Surface {

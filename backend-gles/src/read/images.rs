@@ -11,7 +11,7 @@ use runahead_wire::{
     Handle,
     format::{Format, FormatClass},
     payload::{ReadbackInfo, ReadbackToBuffer, ResourceDesc, TexelBox},
-    values::{FormatFeatures, PixelFormat, ResourceTarget, SurfaceKind},
+    values::{FormatFeatures, PixelFormat, ResourceTarget},
 };
 
 use glow::HasContext;
@@ -169,15 +169,7 @@ impl Native {
             Some(true) => &object.record.depth,
             Some(false) => &object.record.stencil,
         };
-        let desc = match surface.kind() {
-            Some(SurfaceKind::Texture) => {
-                scope.objects.textures.get(surface.resource).map(|object| object.record.desc)
-            }
-            Some(SurfaceKind::Renderbuffer) => {
-                scope.objects.renderbuffers.get(surface.resource).map(|object| object.record.desc)
-            }
-            _ => None,
-        };
+        let desc = framebuffers::image(scope.objects, surface);
         desc.and_then(|desc| desc.internal_format()).ok_or(UNSUPPORTED)
     }
 
@@ -329,13 +321,8 @@ impl Reader {
                 None => {
                     let surface = framebuffers::surface(&self.desc, self.texture, self.level, z);
                     let point = point(meant);
-                    native.framebuffers.read_image(
-                        gl,
-                        (native.home, &mut native.units),
-                        scope.objects,
-                        &surface,
-                        point,
-                    )?;
+                    let (state, target) = ((native.home, &mut native.units), glow::READ_FRAMEBUFFER);
+                    native.framebuffers.bind_image(gl, state, scope.objects, target, &surface, point)?;
                     let source = Source { read: meant, meant, chosen: chosen(gl, meant) };
                     (source, (region.x, region.y))
                 }
@@ -353,7 +340,7 @@ impl Reader {
                         )
                     )?;
                     gl.outcome()?;
-                    native.framebuffers.read_texture(gl, copy)?;
+                    native.framebuffers.bind_texture(gl, glow::READ_FRAMEBUFFER, copy)?;
                     (Source { read: format, meant, chosen: chosen(gl, format) }, (0, 0))
                 }
             };

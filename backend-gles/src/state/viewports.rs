@@ -66,3 +66,14 @@ pub(super) fn apply(gl: &Gl, new: &RenderState, old: Option<&RenderState>) {
         gl.switch(glow::SCISSOR_TEST, new.scissor_enable_mask & 1 != 0);
     }
 }
+
+/// Turns the scissor test of blits on or off, which is the first viewport's, and no other one.
+pub(super) fn switch_first(gl: &Gl, on: bool) {
+    match (gl.extended.enable_viewport, gl.extended.disable_viewport) {
+        (Some(enable), Some(disable)) => {
+            let switch = if on { enable } else { disable };
+            call!(switch, glow::SCISSOR_TEST, 0);
+        }
+        _ => gl.switch(glow::SCISSOR_TEST, on),
+    }
+}

@@ -1,15 +1,20 @@
 //! Programs: what is bound to them after the link, links that fail, stages beside vertex and fragment.
 
-use runahead_core::Session;
+use runahead_core::{Session, tracker::Verb};
 use runahead_wire::{
     Handle,
-    values::{BarrierBits, BlockClass, ScalarType, ShaderBufferClass, StageMask, Topology},
+    format::Format,
+    payload::{Blit, CopyFromFramebuffer},
+    values::{
+        BarrierBits, BlockClass, BufferMask, Filter, FramebufferTarget, ResourceTarget, ScalarType,
+        ShaderBufferClass, StageMask, Topology,
+    },
 };
 
 use super::{
-    Reflection, Stage, StageError,
+    Reflection, SIDE, Stage, StageError,
     common::{BLACK, bytes, color},
-    stage::CELL,
+    stage::{CELL, Sight, empty_framebuffer, extent, shape},
 };
 
 const VERTEX: &str = "#version 450
@@ -415,7 +420,6 @@ pub(super) mod viewport_arrays {
     const BOX: [u32; 4] = [4, 44, 20, 10];
 
     pub(in super::super) fn draw<P: Session>(stage: &mut Stage<'_, P>) -> Result<(), StageError> {
-        stage.clear(color(BLACK))?;
         let stages =
             [(StageMask::VERTEX, POINT), (StageMask::GEOMETRY, SQUARE), (StageMask::FRAGMENT, FRAGMENT)];
         stage.staged(&stages, &Reflection::default(), &[])?;
@@ -427,8 +431,67 @@ pub(super) mod viewport_arrays {
         let scissor = &mut render.scissor_boxes[3];
         let [x, y, width, height] = BOX.map(|side| side as i32);
         (scissor.x, scissor.y, scissor.width, scissor.height) = (x, y, width, height);
-        render.scissor_enable_mask = 1 << 3;
-        stage.draw(Topology::Points, 0, 4)
+        // What goes by a blit that no box may cut leaves each box as it was, the first one off or on.
+        for first in [0, 1] {
+            stage.tracker().render_state().scissor_enable_mask = 1 << 3 | first;
+            check(stage, "drawn")?;
+            resolve(stage)?;
+            check(stage, &format!("after a resolve, {first}"))?;
+            copy_depth(stage)?;
+            check(stage, &format!("after a copy, {first}"))?;
+        }
+        Ok(())
+    }
+
+    /// Draws everything to the surface.
+    fn check<P: Session>(stage: &mut Stage<'_, P>, when: &str) -> Result<(), StageError> {
+        stage.target(Handle::NULL);
+        stage.clear(color(BLACK))?;
+        stage.draw(Topology::Points, 0, 4)?;
+        let wanted: Vec<u8> = (0..SIDE).flat_map(|y| (0..SIDE).flat_map(move |x| pixel(x, y))).collect();
+        stage.shows(when, &Sight::rgba(Handle::NULL, 0, extent(SIDE, SIDE, 1)), &wanted)
+    }
+
+    /// Samples to another place, which OpenGL ES does not do in one blit.
+    fn resolve<P: Session>(stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        let texture = stage.image(shape(ResourceTarget::Texture2D, Format::Rgba8, SIDE, SIDE))?;
+        let mut state = empty_framebuffer();
+        state.color[0] = stage.attachment(texture, 0, 0)?;
+        state.read_surface = state.color[0];
+        let draw_fbo = stage.named(&state)?;
+        stage.target_samples(4)?;
+        stage.clear(color(A))?;
+        stage.blit(&Blit {
+            draw_fbo,
+            src_x1: 4,
+            src_y1: 4,
+            dst_x0: 4,
+            dst_x1: 8,
+            dst_y1: 4,
+            mask: BufferMask::COLOR.raw(),
+            filter: Filter::Nearest.raw(),
+            ..Blit::default()
+        })
+    }
+
+    /// Depth, which OpenGL ES copies by blits alone.
+    fn copy_depth<P: Session>(stage: &mut Stage<'_, P>) -> Result<(), StageError> {
+        let depth = shape(ResourceTarget::Texture2D, Format::DepthComponent24, SIDE, SIDE);
+        let (from, dst) = (stage.image(depth)?, stage.image(depth)?);
+        let mut state = empty_framebuffer();
+        state.depth = stage.attachment(from, 0, 0)?;
+        state.draw_buffers[0] = -1;
+        stage.bind(FramebufferTarget::Both, &state);
+        stage.synced(Verb::CopyFramebuffer)?;
+        Ok(stage.pipe().copy_framebuffer_to_texture(&CopyFromFramebuffer {
+            dst,
+            target: u16::from(depth.target),
+            internal_format: depth.internal_format,
+            width: 4,
+            height: 4,
+            sub_image: 1,
+            ..CopyFromFramebuffer::default()
+        })?)
     }
 
     pub(in super::super) fn pixel(x: u32, y: u32) -> [u8; 4] {
