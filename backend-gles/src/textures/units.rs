@@ -2,6 +2,7 @@
 
 use runahead_core::{
     backend::{Outcome, Scope},
+    objects::Texture as Record,
     storage::Storage,
 };
 use runahead_wire::{
@@ -12,7 +13,7 @@ use runahead_wire::{
 
 use glow::HasContext;
 
-use super::{is_multisample, storage, target, views};
+use super::{Settled, is_multisample, storage, target, views};
 use crate::{
     Gles,
     gl::{FAILED, Gl, UNSUPPORTED, gl},
@@ -140,7 +141,6 @@ impl Units {
         wanted: u32,
     ) -> Outcome {
         let bound = scope.bind.state.sampler_views.get(unit);
-        let sampler = scope.bind.state.sampler_states.get(unit);
         if !bound.view.is_null() {
             return self.sync_view(gl, home, scope, unit, wanted, bound);
         }
@@ -166,15 +166,9 @@ impl Units {
         let object = objects.textures.get_mut(bound.texture).ok_or(FAILED)?;
         let builtin = object.record.params.builtin_sampler;
         let name = object.twin.name(gl, home)?;
-        self.bind(gl, unit, target, Some(name))?;
         let levels = object.record.desc.levels;
-        if !object.twin.settled.is(&object.record, levels) {
-            self.activate(gl, unit);
-            object.twin.settled.settle(gl, target, &object.record, levels);
-        }
-        let flat = matches!(desc.target(), Some(ResourceTarget::Texture1D | ResourceTarget::Texture1DArray));
-        let sampler = if sampler.is_null() { builtin } else { sampler };
-        self.sync_sampler(gl, home, scope, unit, (target, flat), sampler)
+        self.show(gl, unit, (target, name), &mut object.twin.settled, &object.record, levels)?;
+        self.sync_sampler(gl, home, scope, unit, (desc.target(), target), builtin)
     }
 
     /// A unit that sees a texture through a view.
@@ -187,7 +181,6 @@ impl Units {
         wanted: u32,
         bound: BoundView,
     ) -> Outcome {
-        let sampler = scope.bind.state.sampler_states.get(unit);
         let storage = scope.objects.storage_of(bound.texture).map(|root| root.record.storage_serial);
         let objects = &mut *scope.objects;
         let (Some(view), Some(object), Some(storage)) =
@@ -213,31 +206,48 @@ impl Units {
             (name, views::levels(&view.record, record), &mut view.twin.settled)
         };
         let builtin = record.params.builtin_sampler;
+        self.show(gl, unit, (target, name), settled, record, levels)?;
+        self.sync_sampler(gl, home, scope, unit, (seen, target), builtin)
+    }
+
+    /// Binds what a unit sees, with the parameters of its record.
+    fn show(
+        &mut self,
+        gl: &Gl,
+        unit: u32,
+        (target, name): (u32, glow::NativeTexture),
+        settled: &mut Settled,
+        record: &Record,
+        levels: u16,
+    ) -> Outcome {
         self.bind(gl, unit, target, Some(name))?;
         if !settled.is(record, levels) {
             self.activate(gl, unit);
             settled.settle(gl, target, record, levels);
         }
-        let flat = matches!(seen, Some(ResourceTarget::Texture1D | ResourceTarget::Texture1DArray));
-        let sampler = if sampler.is_null() { builtin } else { sampler };
-        self.sync_sampler(gl, home, scope, unit, (target, flat), sampler)
+        Ok(())
     }
 
-    /// The sampler of a unit. A texture of one dimension that is `flat` here has no other row for a border to come from.
+    /// The sampler of a unit: its own, or the one that is built into its texture. `seen` is the target, and `target` the
+    /// driver's.
     fn sync_sampler<S: Storage>(
         &mut self,
         gl: &Gl,
         home: u32,
         scope: &mut Scope<'_, Gles, S>,
         unit: u32,
-        (target, flat): (u32, bool),
-        sampler: Handle,
+        (seen, target): (Option<ResourceTarget>, u32),
+        builtin: Handle,
     ) -> Outcome {
         // Their texels are fetched, without one.
         if is_multisample(target) || target == glow::TEXTURE_BUFFER {
             return Ok(());
         }
+        let own = scope.bind.state.sampler_states.get(unit);
+        let sampler = if own.is_null() { builtin } else { own };
         let samplers = &mut scope.objects.samplers;
+        // A texture of one dimension, which is flat here, has no other row for a border to come from.
+        let flat = matches!(seen, Some(ResourceTarget::Texture1D | ResourceTarget::Texture1DArray));
         if flat && samplers.get(sampler).is_some_and(|one| one.record.wrap_t() == Some(Wrap::ClampToBorder)) {
             return Err(UNSUPPORTED);
         }
