@@ -37,6 +37,8 @@ pub struct Cache {
     /// The driver that the entries are for.
     driver: String,
     total: u64,
+    /// Bytes that were kept since the folder was looked through.
+    kept: AtomicU64,
 }
 
 /// Numbers of files on their way, so that two sessions of a process have two.
@@ -46,7 +48,7 @@ impl Cache {
     /// The cache in a folder, which is there, for a driver.
     pub(crate) fn new(folder: PathBuf, driver: &Report) -> Self {
         let driver = format!("{}\n{}\n{}", driver.vendor, driver.renderer, driver.version);
-        Self { folder, driver, total: TOTAL }
+        Self { folder, driver, total: TOTAL, kept: AtomicU64::new(TOTAL) }
     }
 
     /// What was kept of the translation of these modules.
@@ -62,7 +64,15 @@ impl Cache {
     pub(crate) fn keep(&self, stages: &[Vec<u32>; 6], version: u32, translated: &Translated) {
         let key = self.key(stages, version);
         let entry = sealed(&key, translated);
-        if entry.len() as u64 <= ENTRY && self.write(&self.path(&key), &entry).is_ok() {
+        let size = entry.len() as u64;
+        if size > ENTRY || self.write(&self.path(&key), &entry).is_err() {
+            return;
+        }
+        // Looking through the folder takes longer than keeping an entry: at the first one of a session, and then where
+        // there may be much more than before.
+        let kept = self.kept.fetch_add(size, Ordering::Relaxed) + size;
+        if kept >= self.total / 16 {
+            self.kept.store(0, Ordering::Relaxed);
             self.shrink();
         }
     }
