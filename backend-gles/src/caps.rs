@@ -105,18 +105,16 @@ impl Caps {
     /// It is too large.
     pub(crate) fn hold(&self, desc: &ResourceDesc) -> Outcome {
         let limits = &self.limits;
-        let flat = limits.max_texture_size;
-        let largest = match desc.target().ok_or(FAILED)? {
-            ResourceTarget::Renderbuffer => limits.max_renderbuffer_size,
-            ResourceTarget::Texture3D => limits.max_3d_texture_size,
-            ResourceTarget::CubeMap | ResourceTarget::CubeMapArray => limits.max_cube_map_texture_size,
+        let solid = limits.max_3d_texture_size;
+        let (largest, deepest) = match desc.target().ok_or(FAILED)? {
+            ResourceTarget::Renderbuffer => (limits.max_renderbuffer_size, u32::MAX),
+            ResourceTarget::Texture3D => (solid, solid),
+            ResourceTarget::CubeMap | ResourceTarget::CubeMapArray => {
+                (limits.max_cube_map_texture_size, u32::MAX)
+            }
             // Its size is that of its buffer.
             ResourceTarget::Buffer | ResourceTarget::TextureBuffer => return Ok(()),
-            _ => flat,
-        };
-        let deepest = match desc.target() {
-            Some(ResourceTarget::Texture3D) => largest,
-            _ => u32::MAX,
+            _ => (limits.max_texture_size, u32::MAX),
         };
         let fits = desc.width <= largest
             && desc.height <= largest

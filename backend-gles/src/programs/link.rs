@@ -5,8 +5,7 @@ use runahead_wire::{
     archive::{ArchiveBlock, ArchiveInterface, ArchiveUniform, ArchiveView},
     binding::{ATOMIC_BUFFER_BINDING_BASE, UNIFORM_BUFFER_SET},
     values::{
-        BlockClass, InterfaceSide, ProgramFlags, ResourceTarget, ScalarType, ShaderBufferClass, StageMask,
-        UniformClass,
+        BlockClass, InterfaceSide, ProgramFlags, ScalarType, ShaderBufferClass, StageMask, UniformClass,
     },
 };
 
@@ -262,7 +261,7 @@ impl Linked {
         self.samplers.push(Sampler {
             location: uniform.location,
             native,
-            target: sampled(uniform.target()).ok_or(UNSUPPORTED)?,
+            target: uniform.target().and_then(textures::target).ok_or(UNSUPPORTED)?,
             units: vec![0; uniform.array_size as usize],
             declared: (0..count).map(|at| first + step * at).collect(),
         });
@@ -314,11 +313,6 @@ impl Linked {
         });
         Ok(())
     }
-}
-
-/// What a sampler uniform of the archive reads, as the driver has it.
-fn sampled(target: Option<ResourceTarget>) -> Option<u32> {
-    target.and_then(textures::target)
 }
 
 #[cfg(test)]

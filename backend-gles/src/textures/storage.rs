@@ -58,7 +58,7 @@ impl Native {
             object.twin.buffer_seen = 0;
             return self.sync_texture_buffer(gl, scope, texture);
         }
-        if is_cubes(target) && gl.version < 32 && !has_cube_arrays(gl) {
+        if target == glow::TEXTURE_CUBE_MAP_ARRAY && gl.version < 32 && !has_cube_arrays(gl) {
             return Err(UNSUPPORTED);
         }
         let name = object.twin.name(gl, home)?;
@@ -213,10 +213,6 @@ impl Texture {
     pub(super) const fn shows(&self, serial: u64) -> bool {
         self.buffer_seen == serial
     }
-}
-
-const fn is_cubes(target: u32) -> bool {
-    target == glow::TEXTURE_CUBE_MAP_ARRAY
 }
 
 fn has_cube_arrays(gl: &Gl) -> bool {

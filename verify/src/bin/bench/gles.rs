@@ -18,7 +18,7 @@ use runahead_linux::{
 use runahead_rings::Watermark;
 use runahead_verify::{
     fuzz::Nowhere,
-    scenes::{Compiler, SIDE, Stage, Written},
+    scenes::{Compiler, SIDE, Stage, StageError, Written},
 };
 use runahead_watch::skipping;
 use runahead_wire::{
@@ -55,6 +55,10 @@ pub fn run(report: &mut Report, rounds: usize) -> Result<(), String> {
         updates(report, rounds.min(7))?;
     }
     Ok(())
+}
+
+fn text(error: StageError) -> String {
+    error.to_string()
 }
 
 /// Starts this program once more, with the allocator set, in its place.
@@ -124,7 +128,6 @@ struct Drawing {
 impl Drawing {
     /// Sets up what is drawn, and draws it once.
     fn new<P: Session>(stage: &mut Stage<'_, P>, pixels: u32, bytes: usize) -> Result<Self, String> {
-        let text = |error: runahead_verify::scenes::StageError| error.to_string();
         let side = pixels as f32 / SIDE as f32 * 2.0;
         let corners = [-1.0, -1.0, side - 1.0, -1.0, -1.0, side - 1.0_f32];
         let mut content = corners.iter().flat_map(|corner| corner.to_le_bytes()).collect::<Vec<u8>>();
@@ -185,7 +188,6 @@ pub fn apply_draws(draws: u64, clock: fn() -> Duration) -> Result<Duration, Stri
     let mut client = open(Topology::Direct, true)?;
     let compiler = Compiler::new(&client.caps());
     let pipe = client.pipe();
-    let text = |error: runahead_verify::scenes::StageError| error.to_string();
     let mut stage = Stage::new(pipe, &compiler, Written::default(), (1, 1)).map_err(text)?;
     let drawing = Drawing::new(&mut stage, Triangle::Small.pixels(), 0)?;
     let pipe = stage.pipe();
@@ -227,7 +229,6 @@ fn rate(topology: Topology, triangle: Triangle) -> Result<f64, String> {
     const FRAMES: u64 = 60;
     let mut client = open(topology, false)?;
     let compiler = Compiler::new(&client.caps());
-    let text = |error: runahead_verify::scenes::StageError| error.to_string();
     let mut stage = Stage::new(client.pipe(), &compiler, Written::default(), (1, 1)).map_err(text)?;
     let drawing = Drawing::new(&mut stage, triangle.pixels(), 0)?;
     let pipe = stage.pipe();
@@ -283,7 +284,6 @@ fn update(topology: Topology) -> Result<f64, String> {
     const UPDATES: u64 = 400;
     let mut client = open(topology, false)?;
     let compiler = Compiler::new(&client.caps());
-    let text = |error: runahead_verify::scenes::StageError| error.to_string();
     let mut stage = Stage::new(client.pipe(), &compiler, Written::default(), (1, 1)).map_err(text)?;
     let drawing = Drawing::new(&mut stage, Triangle::Small.pixels(), BYTES)?;
     let pipe = stage.pipe();
